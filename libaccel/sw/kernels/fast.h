@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whole operations at the speed of the machine, for the in-process device.
+ * Tuned kernels for whole operations, for the in-process device.
  *
- * The model cuts a task into small steps and reaches memory through an accessor,
- * so that it can run anywhere. In process every operand is a pointer and nothing
- * is bounded: a class takes an operation as a whole, cuts it as its caches and
- * registers want it, and writes the result. What no class takes, and what is
- * not bound as it should be, the model runs, faults included.
+ * The model divides a task into small steps and accesses memory through callbacks, so that it
+ * can run anywhere. In process every operand is a pointer and the time of a step is not
+ * limited: a class takes an operation as a whole, divides it to suit caches and registers, and
+ * writes the result. The model runs operations that no class takes, and those with memory that
+ * is not bound as required, which includes reporting the fault.
  *
- * Everything here works on operations that uma_task_decode() and uma_op_check()
- * have passed: shapes fit each other, ranges do not wrap, outputs overlap no
- * input but where the operation allows it. What stands in memory, lengths and
- * indices, nobody has looked at.
+ * All code here works on operations that uma_task_decode() and uma_op_check() have accepted:
+ * shapes match, ranges do not wrap, outputs overlap inputs only where the operation allows it.
+ * Contents of memory, such as lengths and indices, have not been checked.
  */
 #ifndef LIBACCEL_SW_FAST_H
 #define LIBACCEL_SW_FAST_H
@@ -35,18 +34,18 @@
 #define FAST_NEON		(1u << 8)
 #define FAST_DOTPROD		(1u << 9)	/* SDOT, UDOT */
 
-/** FAST_MAX_PHASES: most phases of an operation */
+/** FAST_MAX_PHASES: maximum number of phases of an operation */
 #define FAST_MAX_PHASES		8
-/** FAST_SCRATCH: bytes of scratch memory that a thread has for a tile */
+/** FAST_SCRATCH: bytes of scratch memory of a thread for a tile */
 #define FAST_SCRATCH		(1792u * 1024u)
 
 /**
- * struct fast_cpu - what a device's kernels may use
- * @isa: FAST_*, never asked of the CPU itself: levels are forced by tests
+ * struct fast_cpu - resources of a device's kernels
+ * @isa: FAST_*; classes never query the CPU, because tests select levels
  * @threads: threads that run tiles
  * @l1d: bytes of first-level data cache of a core
  * @l2: bytes of second-level cache of a core
- * @l3: bytes of the last level, shared
+ * @l3: bytes of the shared last-level cache
  */
 struct fast_cpu {
 	uint32_t isa;
@@ -58,16 +57,16 @@ struct fast_cpu {
 
 struct fast_class;
 
-/** FAST_MAX_RANGES: operands and their tables */
+/** FAST_MAX_RANGES: maximum number of ranges: operands and their tables */
 #define FAST_MAX_RANGES		(3 * UMA_TASK_SLOTS)
 
 /**
  * struct fast_range - memory that a run reads or writes
  * @lo: first byte
- * @bytes: number
+ * @bytes: size
  * @slot: operand that it belongs to
- * @table: of its tables 1 the scales, 2 the zero points; 0: the operand itself
- * @write: is written
+ * @table: 0: the operand itself, 1: its scales, 2: its zero points or minima
+ * @write: it is written
  */
 struct fast_range {
 	uint64_t lo;
@@ -78,30 +77,31 @@ struct fast_range {
 };
 
 /**
- * struct fast_prog - an operation that a class has taken
- * @class: class, NULL: none did
- * @why: then a reason, one clause
- * @program: the model's program of the operation; what the class declines at run
- *	time or has not vectorised goes through the model's rows with it
+ * struct fast_prog - an operation prepared by a class
+ * @class: class, NULL: none
+ * @why: reason if there is none, one clause
+ * @program: the model's program of the operation; used with the model's row functions for parts
+ *	that a class does not vectorise or rejects at run time
  * @op: the operation, @program's
  * @cap: capability row: block_k and block_n of packed operands
- * @cpu: what may be used
+ * @cpu: available resources
  * @rows: the model's row kernels for this CPU
- * @hint: how to cut, or zeros
- * @phase_count: phases; one starts when the last tile of the one before has ended
- * @max_threads: threads that are worth it, 0: as many as there are
- * @tiles: tiles of each phase, which run in any order and at the same time
+ * @hint: how to divide the operation, or zeros
+ * @phase_count: number of phases; a phase starts when the last tile of the previous one has
+ *	ended
+ * @max_threads: maximum useful number of threads, 0: no limit
+ * @tiles: tiles of each phase, which run in any order and in parallel
  * @work_bytes: memory shared by the threads of a run, from one phase to the next
- * @ns: about how long one thread takes for all of it, if that does not follow from the
- *	task's work and @bytes; 0: it does
- * @bytes: how much a run touches
+ * @ns: estimated time of a single thread, if the task's work and @bytes do not give it; 0: they
+ *	do
+ * @bytes: bytes that a run accesses
  * @range_count: entries of @ranges
- * @ranges: what a run touches
- * @priv: the class's own
- * @packed: the packed operand, NULL: none is
- * @header: what it has to begin with
+ * @ranges: memory that a run accesses
+ * @priv: the class's data
+ * @packed: the packed operand, NULL: none
+ * @header: the header that it must have
  *
- * Read-only while tiles run; several runs of one may be on the way.
+ * Read-only while tiles run; several runs may be in flight.
  */
 struct fast_prog {
 	const struct fast_class *class;
@@ -126,14 +126,14 @@ struct fast_prog {
 };
 
 /**
- * struct fast_run - a thread in a run
- * @prog: what is run
- * @scratch: FAST_SCRATCH bytes of this thread, 64-byte aligned; nothing of a tile
- *	is left for the next one
- * @rows_scratch: UMA_SCRATCH_SIZE bytes for the model's functions of rows
+ * struct fast_run - a thread of a run
+ * @prog: operation
+ * @scratch: FAST_SCRATCH bytes of this thread, 64-byte aligned; contents are not kept from one
+ *	tile to the next
+ * @rows_scratch: UMA_SCRATCH_SIZE bytes for the model's row functions
  * @work: @prog's work_bytes, 64-byte aligned, not cleared
- * @mem: accessor for the model's functions of rows
- * @fault: where to report
+ * @mem: memory access for the model's row functions
+ * @fault: receives a fault
  */
 struct fast_run {
 	const struct fast_prog *prog;
@@ -144,28 +144,26 @@ struct fast_run {
 	struct uma_fault_info *fault;
 };
 
-/**
- * struct fast_class - a way to run operations
- */
+/** struct fast_class - a kind of kernel for whole operations */
 struct fast_class {
-	/** @name: for people: accel_plan_explain() */
+	/** @name: for accel_plan_explain() */
 	const char *name;
 	/**
-	 * @prepare: take an operation and set phase_count, tiles, work_bytes,
-	 * max_threads, ns and priv, or leave it; where no other class has operations
-	 * like it, with the reason. Reads no operand. Returns 1: taken
+	 * @prepare: accept an operation and set phase_count, tiles, work_bytes, max_threads, ns
+	 *	and priv, or decline it, with the reason if no other class supports such
+	 *	operations. Does not read operands. Returns 1: accepted
 	 */
 	int (*prepare)(struct fast_prog *p);
 	/**
-	 * @moved: operands have other addresses in @op, each a multiple of 64 bytes
-	 * from where it was: adapt @priv. NULL: there are no addresses in it
+	 * @moved: addresses in @op have changed, each by a multiple of 64 bytes: update @priv.
+	 *	NULL: it has no addresses
 	 */
 	void (*moved)(struct fast_prog *p);
 	/** @tile: run a tile. Returns 0, or -1 with the fault set */
 	int (*tile)(const struct fast_run *r, uint32_t phase, uint32_t tile);
 	/**
-	 * @candidates: hints worth measuring for an operation that prepare() took,
-	 * the default not among them; NULL: none. Returns their number
+	 * @candidates: hints to measure for an operation that prepare() accepted, without the
+	 *	default; NULL: none. Returns their number
 	 */
 	uint32_t (*candidates)(const struct fast_prog *p, struct fast_hint *out,
 			       uint32_t max);
@@ -182,12 +180,12 @@ void fast_prepare(struct fast_prog *p, const struct uma_program *program,
 		  const struct fast_cpu *cpu, const struct fast_hint *hint);
 
 /**
- * fast_prepare_part - find a class for a part of an operation, in a tile of that
- * @p: out, if there is one; what it touches is the operation's business
+ * fast_prepare_part - find a class for a part of an operation, within a tile
+ * @p: out, if there is a class; without ranges, which are those of the operation
  * @program: as of fast_prepare()
  * @whole: the operation
- * @phases: most phases
- * @work_bytes: most memory from one phase to the next
+ * @phases: maximum number of phases
+ * @work_bytes: maximum memory from one phase to the next
  *
  * Return: true: there is a class.
  */
@@ -195,20 +193,20 @@ bool fast_prepare_part(struct fast_prog *p, const struct uma_program *program,
 		       const struct fast_prog *whole, uint32_t phases, uint64_t work_bytes);
 
 /*
- * Must bits of a row be the same however many rows there are? Then what adds up in another
- * order for few rows, or for many, leaves the operation to what takes any number.
+ * Must the bits of a row not depend on the number of rows? If so, classes that sum in another
+ * order for few or for many rows decline the operation.
  */
 static inline bool fast_reproducible(const struct fast_prog *p)
 {
 	return p->hint.flags & FAST_HINT_REPRODUCIBLE;
 }
 
-/* Reasons that several classes have */
+/* Reasons used by several classes */
 #define FAST_NO_FORM	"an operand or a function is of a kind that has no kernel"
 #define FAST_NOT_NEAR	"elements along a line are not side by side"
 #define FAST_TOO_LONG	"lines are longer than the memory of a thread"
 
-/* Leave an operation: a static clause says why. Returns 0. */
+/* Decline an operation: a static clause gives the reason. Returns 0. */
 static inline int fast_leave(struct fast_prog *p, const char *why)
 {
 	p->why = why;
@@ -216,13 +214,13 @@ static inline int fast_leave(struct fast_prog *p, const char *why)
 }
 
 /**
- * fast_shift - an operand, or a table of it, has another address in the operation
+ * fast_shift - change the address of an operand, or of one of its tables
  * @p: has a class
  * @slot: operand
  * @table: as of &struct fast_range
  * @by: bytes from the old address to the new one, a multiple of 64
  *
- * When all have moved the class wants to know: fast_moved().
+ * Call fast_moved() after all changes.
  */
 void fast_shift(struct fast_prog *p, uint32_t slot, uint32_t table, uint64_t by);
 
@@ -234,26 +232,26 @@ static inline void fast_moved(struct fast_prog *p)
 
 /**
  * fast_row_hints - candidates of a class whose tiles are rows
- * @out: hints with rows of a tile, one twice as many as the one before
- * @max: room in @out
+ * @out: hints with the number of rows of a tile, each twice the previous one
+ * @max: size of @out
  * @least: rows of the first
- * @rows: less than so many
+ * @rows: upper limit, exclusive
  *
  * Return: number of hints.
  */
 uint32_t fast_row_hints(struct fast_hint *out, uint32_t max, uint32_t least, uint64_t rows);
 
 /**
- * fast_bound - is everything bound that a run touches?
+ * fast_bound - is all memory bound that a run accesses?
  * @p: has a class
- * @mem: accessor of this thread
+ * @mem: memory access of this thread
  *
- * Return: false: let the model run it, which finds the fault if there is one.
+ * Return: false: the model must run it, and reports a fault if there is one.
  */
 bool fast_bound(const struct fast_prog *p, struct uma_mem *mem);
 
 /**
- * fast_packed - is the packed operand, if there is one, for this engine and shape?
+ * fast_packed - was the packed operand, if any, packed for this engine and shape?
  * @p: has a class, and everything is bound
  *
  * Return: as fast_bound().
@@ -264,26 +262,26 @@ static inline bool fast_packed(const struct fast_prog *p)
 }
 
 /**
- * fast_cpu_init - what this machine has
+ * fast_cpu_init - describe this machine
  * @cpu: out
  * @isa: FAST_* of the level
  * @threads: threads of the device
  */
 void fast_cpu_init(struct fast_cpu *cpu, uint32_t isa, uint32_t threads);
 
-/* The first element of an operand; device addresses are the process's own. */
+/* The first element of an operand; device addresses are those of the process. */
 static inline void *fast_ptr(const struct uma_tensor_view *t)
 {
 	return (void *)(uintptr_t)t->addr;
 }
 
-/* Bytes of @count elements of a type that has whole bytes. */
+/* Bytes of @count elements of a type of whole bytes. */
 static inline int64_t fast_bytes(uint32_t dtype, int64_t count)
 {
 	return count * (int64_t)(uma_dtype_bits(dtype) / 8);
 }
 
-/* What the model's functions of rows ask for. */
+/* Arguments for the model's row functions. */
 static inline struct uma_run fast_model_run(const struct fast_run *r)
 {
 	return (struct uma_run){
@@ -299,18 +297,19 @@ static inline struct uma_run fast_model_run(const struct fast_run *r)
  * fast_whole_model - have the model run a whole operation, on this thread
  * @r: run of a tile
  *
- * For what only a look at memory shows that a class cannot do, before it has written anything.
+ * For operations that a class can only reject after reading memory; it must not have written
+ * anything.
  *
  * Return: 0, or -1 with the fault set.
  */
 int fast_whole_model(const struct fast_run *r);
 
 /**
- * fast_zeros_near - are the zero points in a table those that a byte may have?
+ * fast_zeros_near - are all zero points in a table in the range of a byte?
  * @t: integers, with a zero point for each column or channel
  * @n: entries of the table
  *
- * Else 32 bits are too few for sums of products, and the model has to run the operation.
+ * If not, 32 bits are too few for sums of products, and the model has to run the operation.
  */
 bool fast_zeros_near(const struct uma_tensor_view *t, uint32_t n);
 

@@ -249,7 +249,7 @@ TILE(8, 2) TILE(9, 2) TILE(10, 2) TILE(11, 2) TILE(12, 2) TILE(13, 2) TILE(14, 2
 typedef void (*tile_fn)(const struct fast_gemm_strip *s, uint32_t r, uint32_t tile, uint32_t count,
 			__mmask16 mask);
 
-/* Rows from @r on, evenly, the larger tiles first; @tile: tiles before them. */
+/* Rows from @r on, divided evenly, larger tiles first; @tile: number of previous tiles. */
 static void strip_rows(const struct fast_gemm_strip *s, uint32_t r, uint32_t tile)
 {
 	static const tile_fn narrow[] = {
@@ -272,7 +272,10 @@ static void strip_rows(const struct fast_gemm_strip *s, uint32_t r, uint32_t til
 }
 
 #ifdef JOIN
-/* The first tile of a strip with keep: from rows of B, or from vectors that are turned. */
+/*
+ * The first tile of a strip with keep: from unpacked rows of B, or from vectors to which flip
+ * is applied.
+ */
 INLINE void first_tile(const struct fast_gemm_strip *s, const bool join, const bool ask)
 {
 	const char *p[(FIRST + 2) / 3], *b0 = s->b[0], *b1 = s->b[1], *a = s->a, *raw = s->raw;

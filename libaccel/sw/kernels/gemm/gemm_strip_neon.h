@@ -24,7 +24,7 @@
 #define NEON_N		16u
 #define NEON_INLINE	static inline __attribute__((always_inline))
 
-/* A group of K that is not all there, zeros behind it. */
+/* An incomplete group of K, padded with zeros. */
 NEON_INLINE uint32_t neon_part(const char *p, uint32_t bytes)
 {
 	uint32_t w = 0;

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Packed weights of 16, 8 and 4 bits as the f32 kernel takes them, dequantised, and
- * nibbles as bytes for the kernels of bytes; included behind vec256.h or vec512.h. A
- * vector of 16 columns holds 2, 4 or 8 rows: each is a shift, a conversion, a difference
- * and a product away.
+ * Unpacks packed weights of 16, 8 and 4 bits to dequantised f32, and nibbles to bytes for the
+ * byte kernels; included after vec256.h or vec512.h. A vector of 16 columns has 2, 4 or 8 rows,
+ * each of which takes a shift, a conversion, a subtraction and a multiplication.
  */
 #include "gemm_isa.h"
 
-/* Largest zero point of which a difference to a byte is within s32 */
+/* Largest zero point whose difference to a byte is within s32 */
 #define ZERO_MAX	(1 << 30)
 
-/* (float)(v - z) as from 64 bits. */
+/* (float)(v - z), computed as in 64 bits. */
 V_INLINE vf difference(vi v, vi z, bool far)
 {
 	if (!far)
@@ -19,7 +18,7 @@ V_INLINE vf difference(vi v, vi z, bool far)
 			   vd_sub(vd_high_ints(v), vd_high_ints(z)));
 }
 
-/* Row @i of a block as integers; constants but for @v. */
+/* Row @i of a block as integers; all arguments except @v are constants. */
 V_INLINE vi integers(vi v, uint32_t i, const uint32_t dtype)
 {
 	const uint32_t bits = dtype == UMA_DTYPE_S8 || dtype == UMA_DTYPE_U8 ? 8 : 4;
@@ -38,7 +37,7 @@ V_INLINE vf halves(vi v, uint32_t i, const uint32_t dtype)
 	return v_of(i ? vi_shl(vi_shr(v, 16), 16) : vi_shl(v, 16));
 }
 
-/* @k rows of VL columns of a type; @quant: with scales and zero points, and with @min. */
+/* @k rows of VL columns of a type; @quant: apply scales and zero points, and @min. */
 V_INLINE void columns(const uint32_t dtype, const bool quant, const char *blocks, int64_t step,
 		      uint32_t k, const float *scale, const int32_t *zero, const float *min,
 		      float *out)
@@ -66,7 +65,7 @@ V_INLINE void columns(const uint32_t dtype, const bool quant, const char *blocks
 				x = v_mul(s, difference(integers(v, i, dtype), z, far));
 			else
 				x = v_of_ints(integers(v, i, dtype));
-			/* Where there is none, zeros keep their sign. */
+			/* Without minima, zeros keep their sign. */
 			if (min)
 				x = v_add(x, m);
 			v_store(out + i * 16, x);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * Small packed weights for kernels, in registers of 256 bits.
- */
+/* Unpacking of packed weights, 256-bit vectors. */
 #include "libaccel/sw/kernels/vec/vec256.h"
 
 #define UNPACK	fast_gemm_unpack_avx2

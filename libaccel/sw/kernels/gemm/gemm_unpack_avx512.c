@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * Small packed weights for kernels, in registers of 512 bits.
- */
+/* Unpacking of packed weights, 512-bit vectors. */
 #include "libaccel/sw/kernels/vec/vec512.h"
 
 #define UNPACK	fast_gemm_unpack_avx512

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * GEMM of bytes with scales of rows of A, or of groups along K; and of bf16 by small
- * integers. The first phase brings the rows of A into the form in which they are multiplied,
- * each with the sums, zero points and scales of its groups behind it. The second expands
- * two vectors of columns of B, some groups of K, and multiplies them with all rows of the
- * tile. What a row gives depends neither on how many rows nor on how many threads there are.
+ * GEMM of bytes with scales for rows of A, or for groups along K; and of bf16 by small
+ * integers. The first phase converts the rows of A, each followed by the sums, zero points and
+ * scales of its groups. The second expands two vectors of columns of B for some groups of K,
+ * and multiplies them with all rows of the tile. The bits of a row depend neither on the number
+ * of rows nor on the number of threads.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,21 +12,24 @@
 #include "gemm.h"
 #include "grouped_plan.h"
 
-/* Elements of K whose columns are expanded at a time, unless a group is longer */
+/* Elements of K that are expanded at a time, unless a group is longer */
 #define BLOCK_K		1024u
-/* Most rows of a tile, and bytes of A that they have */
+/* Maximum number of rows of a tile, and of their bytes of A */
 #define TILE_ROWS	384u
 #define TILE_A		(512u * 1024u)
-/* Most rows by which columns of blocks are multiplied while they are turned */
+/*
+ * Maximum number of rows for which columns of blocks are multiplied without storing them
+ * expanded
+ */
 #define FEW_ROWS	8u
-/* Most memory for A */
+/* Maximum size of the converted A */
 #define WORK_MAX	(64ull << 20)
-/* Rows from which on bf16 goes this way: fewer are bound by bringing in B */
+/* Minimum number of rows for bf16: fewer are bound by reading B */
 #define BF16_ROWS	9u
 
 /* --- tiles ------------------------------------------------------------------------- */
 
-/* What is known of row @row of A from group @g0 on. */
+/* Set up the data of row @row of A from group @g0 on. */
 static void call_of_row(const struct grouped_plan *p, const uint8_t *row, uint32_t g0,
 			struct grouped_call *call)
 {
@@ -45,7 +48,7 @@ static void call_of_row(const struct grouped_plan *p, const uint8_t *row, uint32
 #define multiply_tiles(call, m)	((void)(call), (void)(m))
 #endif
 
-/* Groups @g0 .. @g0 + @count of a strip, of all rows of the tile. */
+/* Groups @g0 .. @g0 + @count of a strip, for all rows of the tile. */
 static int multiply(const struct fast_run *r, struct grouped_strip *s, uint32_t g0, uint32_t count,
 		    const uint8_t *a, uint32_t m, float *c)
 {
@@ -83,7 +86,10 @@ static int multiply(const struct fast_run *r, struct grouped_strip *s, uint32_t 
 	return 0;
 }
 
-/* All of a strip of columns of blocks, by few rows; the last kernel's may be more. */
+/*
+ * All groups of a strip of columns of blocks, for few rows; the last kernel may process
+ * additional ones.
+ */
 static void multiply_few(const struct fast_run *r, struct grouped_strip *s, const uint8_t *a,
 			 uint32_t m, float *c)
 {
@@ -96,7 +102,7 @@ static void multiply_few(const struct fast_run *r, struct grouped_strip *s, cons
 	const uint8_t *col[GROUPED_STRIP];
 	uint32_t v, i;
 
-	/* Columns that follow each other are read as one stream, half a strip ahead. */
+	/* Consecutive columns are read as one stream, prefetched half a strip ahead. */
 	call.ahead = grouped_columns_of(r, s, col) / 2;
 	call.col_step = call.ahead / p->k->vl;
 	for (v = 0; v < s->n; v += p->k->vl) {
@@ -109,7 +115,7 @@ static void multiply_few(const struct fast_run *r, struct grouped_strip *s, cons
 	}
 }
 
-/* All of a whole strip of packed columns of 4-bit numbers, by few rows. */
+/* All groups of a strip of packed columns of 4-bit numbers, for few rows. */
 static void multiply_nibbles(const struct fast_run *r, struct grouped_strip *s, const uint8_t *a,
 			     uint32_t m, float *c)
 {
@@ -151,7 +157,7 @@ static void scale_rows(const struct grouped_plan *p, const uint8_t *a, uint32_t 
 	}
 }
 
-/* Is a row's zero point out of reach? */
+/* Is a row's zero point out of the kernels' range? */
 static bool wild_rows(const struct fast_run *r, uint8_t *a, uint32_t m)
 {
 	const struct grouped_plan *p = plan_of(r);
@@ -160,7 +166,7 @@ static bool wild_rows(const struct fast_run *r, uint8_t *a, uint32_t m)
 	for (i = 0; i < m && p->zeros && view(r, UMA_SLOT_A)->zero_addr; i++, a += p->row) {
 		const int32_t *zero = meta(p, a, ZERO);
 
-		/* Where adding the shift has wrapped they are far away, too. */
+		/* If adding the shift wraps, they are out of range, too. */
 		for (g = 0; g < p->groups; g++)
 			if (llabs((int64_t)zero[g] - p->a_shift) > GROUPED_ZERO)
 				return true;
@@ -168,7 +174,7 @@ static bool wild_rows(const struct fast_run *r, uint8_t *a, uint32_t m)
 	return false;
 }
 
-/* Zero points that no number of theirs has: an element at a time. */
+/* Zero points out of range of their type: element by element. */
 static void slowly(const struct fast_run *r, const struct grouped_strip *s, uint32_t m0,
 		   uint32_t m, float *c)
 {
@@ -250,7 +256,7 @@ static int grouped_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 
 /* --- plans ------------------------------------------------------------------------- */
 
-/* Blocks side by side along K, by bytes. */
+/* Columns of blocks that are contiguous along K, multiplied by bytes. */
 static bool choose_blocks(const struct fast_prog *f, struct grouped_plan *p)
 {
 	const struct uma_tensor_view *a = &f->op->t[UMA_SLOT_A], *b = &f->op->t[UMA_SLOT_B];
@@ -318,7 +324,7 @@ static void cut(const struct fast_prog *f, struct grouped_plan *p, uint64_t batc
 	p->tm = gemm_count(p->m, p->mtiles);
 	each = f->cpu->threads > 1 ? 4 * f->cpu->threads : 1;
 	each = gemm_count(each, (uint32_t)UMA_MIN(batches * p->mtiles, 1u << 16));
-	/* Not so long that something urgent waits. */
+	/* Limits the delay of more urgent work. */
 	strips = UMA_MIN(gemm_count(strips, each), 32u);
 	p->nt = f->hint.nt ? UMA_MIN((uint32_t)uma_roundup(f->hint.nt, nb), 1u << 16) : strips * nb;
 	p->ntiles = gemm_count(p->n, p->nt);
@@ -382,7 +388,7 @@ static int grouped_prepare(struct fast_prog *f)
 		   (a->zero_addr || b->zero_addr ||
 		    (a->quant == UMA_QUANT_TENSOR ? a->zero : 0) + p->a_shift);
 	p->meta = (uint32_t)uma_roundup((uma_roundup(p->depth, 8) * 4 / p->k->word), 64);
-	/* Rows a page apart would meet in the same sets of a cache. */
+	/* Rows at a distance of a page would map to the same sets of a cache. */
 	p->row = uma_roundup(p->meta + 4ul * METAS * p->groups, 64) | 64;
 	p->rows = batches * p->m;
 	p->few = p->size && p->m <= FEW_ROWS && !p->zeros && p->group == p->own;

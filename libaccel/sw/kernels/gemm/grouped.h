@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Products whose scales change along K: what the class and its kernels agree on.
+ * Products whose scales change along K: interface of the class and its kernels.
  *
- * A sum goes over a group of K, exactly: bytes by bytes, or bf16 by the integers that
- * weights are. What a group gives is multiplied by its scales and added up in binary32.
+ * The products of a group of K are summed exactly: bytes by bytes, or bf16 by integer weights.
+ * The sum of a group is multiplied by its scales and added in binary32.
  */
 #ifndef LIBACCEL_SW_FAST_GROUPED_H
 #define LIBACCEL_SW_FAST_GROUPED_H
@@ -11,43 +11,43 @@
 #include "libaccel/sw/kernels/ends/epilogue.h"
 #include "libaccel/sw/kernels/fast.h"
 
-/** GROUPED_MR: most rows of a kernel */
+/** GROUPED_MR: maximum rows of a kernel */
 #define GROUPED_MR	6
-/** GROUPED_FEW: most rows that meet columns of blocks as these are turned */
+/** GROUPED_FEW: maximum rows of a kernel for columns of blocks that are not stored expanded */
 #define GROUPED_FEW	4
-/** GROUPED_NIBBLES: most rows that meet packed columns of 4-bit numbers where these lie */
+/** GROUPED_NIBBLES: maximum rows of a kernel for packed 4-bit columns that are not expanded */
 #define GROUPED_NIBBLES	8
-/** GROUPED_TILE: rows of a tile */
+/** GROUPED_TILE: rows of an AMX tile */
 #define GROUPED_TILE	16u
-/** GROUPED_MAX: most elements of a group; longer ones are cut */
+/** GROUPED_MAX: maximum number of elements of a group; longer ones are divided */
 #define GROUPED_MAX	4096u
 
 /**
- * struct grouped_call - some rows by two vectors of columns, some groups of K
- * @a: words of a row after each other
- * @a_row: bytes from row to row, of all that belongs to one
- * @b: words of both vectors, a step after the other; few rows: the first column of blocks
- * @groups: number
- * @words: of a group
- * @last: words of the last one
- * @b_scale: two vectors a group
- * @a_scale: of each row, group after group, or NULL: it has none that change
- * @a_sum: bytes: of each row, group after group: what sums start from
- * @a_zero: bytes: zero points likewise, or NULL: there are no products of zero points
- * @a_raw: with @a_zero: sums of the row, less their zero points
- * @b_zero: with @a_zero: two vectors a group
+ * struct grouped_call - some rows by two vectors of columns, for some groups of K
+ * @a: words of the rows, contiguous in a row
+ * @a_row: bytes from row to row, including the data after its words
+ * @b: words of both vectors, step by step; few rows: the first column of blocks
+ * @groups: number of groups
+ * @words: words of a group
+ * @last: words of the last group
+ * @b_scale: two vectors for each group
+ * @a_scale: of each row, one for each group, or NULL: it does not change
+ * @a_sum: bytes: of each row, one for each group: initial values of sums
+ * @a_zero: bytes: zero points, likewise, or NULL: there are no products of zero points
+ * @a_raw: with @a_zero: sums of the row, minus their zero points
+ * @b_zero: with @a_zero: two vectors for each group
  * @b_sum: with @a_zero: sums of the columns, likewise
- * @a_min: of each row, group after group: what minima of the columns are multiplied with
- * @b_min: minima, two vectors a group, or NULL
+ * @a_min: of each row, one for each group: factors of the minima of the columns
+ * @b_min: minima, two vectors for each group, or NULL
  * @c: sums
- * @c_row: distance of rows there
- * @accumulate: add to what is in @c
- * @col: few rows: two vectors of packed columns; nothing in @b's tables
- * @ahead: likewise: distance of what will be read next, behind what is read now
- * @flip: likewise: bits of B to turn over
- * @factor: likewise: of all scales
- * @col_step: packed columns: bytes from eight elements of K to the next; of blocks: from column
- *	to column
+ * @c_row: stride of the rows of @c
+ * @accumulate: add to the contents of @c
+ * @col: few rows: two vectors of packed columns, instead of @b and its tables
+ * @ahead: few rows: prefetch distance
+ * @flip: few rows: bits of B to invert
+ * @factor: few rows: factor of all scales
+ * @col_step: packed columns: bytes from eight elements of K to the next; columns of blocks:
+ *	bytes from column to column
  * @table: packed columns: scales of the first group
  * @table_row: bytes from those of a group to those of the next
  * @half: they are binary16, else binary32
@@ -81,7 +81,7 @@ struct grouped_call {
 	bool half;
 };
 
-/* What there is beside products of numbers and scales */
+/* Terms in addition to products of numbers and scales */
 enum grouped_way {
 	GROUPED_PLAIN,		/* nothing */
 	GROUPED_MINS,		/* minima of groups of columns */
@@ -90,27 +90,27 @@ enum grouped_way {
 };
 
 /**
- * struct grouped_kernels - those of a set of instructions
+ * struct grouped_kernels - kernels of an instruction set
  * @vl: columns of a vector
- * @mr: most rows at once
+ * @mr: maximum number of rows
  * @word: elements of K in a word of A
- * @fn: for so many rows and one more
- * @expand: blocks of @vl columns, @step bytes apart, as words two vectors apart: @count
- *	words of 32 bits of a column, elements of @bits, turned by @flip; @zero, of each
- *	column, is taken off (bf16)
+ * @fn: kernels for 1, 2, ... rows
+ * @expand: blocks of @vl columns, @step bytes apart, to words two vectors apart: @count 32-bit
+ *	words of a column, with elements of @bits, inverted by @flip; @zero of each column is
+ *	subtracted (bf16)
  * @scales: those of @vl columns, times @factor
- * @blocks: @count blocks of @vl columns as words, from byte @at of each column on; turned by
- *	@flip. NULL: not here
- * @columns: @bytes from byte @at of @vl columns on, 16 at a time, as words; of 4-bit numbers
- *	each eight with the even ones first. NULL: not here
- * @turn_scales: @count scales of @vl columns from byte @at of their tables on, of which 16
- *	bytes are read, times @factor, a row of @row for each
- * @tables: scales, and minima where there are some, of @count blocks, a row of @row for each
- *	group that has one
- * @few: whole columns of blocks, @vl equally far apart, of a type from UMA_DTYPE_Q8_0 on, by
- *	1, 2 and GROUPED_FEW rows. NULL: not here
- * @nibbles: two vectors of packed columns of 4-bit numbers, with scales of groups of whole
- *	eights, by so many rows and one more. NULL: not here
+ * @blocks: @count blocks of @vl columns to words, from byte @at of each column on; inverted by
+ *	@flip. NULL: not supported
+ * @columns: @bytes from byte @at of @vl columns on, 16 at a time, to words; each eight 4-bit
+ *	numbers with the even ones first. NULL: not supported
+ * @turn_scales: transpose @count scales of @vl columns from byte @at of their tables on, of
+ *	which 16 bytes are read, times @factor, to rows of @row
+ * @tables: scales, and minima if any, of @count blocks, a row of @row for each group that has
+ *	one
+ * @few: whole columns of blocks, @vl equidistant ones of a type from UMA_DTYPE_Q8_0 on, by
+ *	1, 2 and GROUPED_FEW rows. NULL: not supported
+ * @nibbles: two vectors of packed columns of 4-bit numbers, with scales of groups that are
+ *	multiples of eight, for 1, 2, ... rows. NULL: not supported
  */
 struct grouped_kernels {
 	uint32_t vl;

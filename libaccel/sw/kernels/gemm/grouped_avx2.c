@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * Products in groups: bytes as pairs of s16, elements 0 and 2, 1 and 3 of each four.
- */
+/* Products in groups: bytes as pairs of s16, elements 0 and 2, 1 and 3 of each four. */
 #include "libaccel/sw/kernels/vec/vec256.h"
 
 #define MR		3

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * Products in groups: bf16 by integers less their zero points, which bf16 holds exactly.
- */
+/* Products in groups: bf16 by integers minus their zero points, which are exact in bf16. */
 #include "libaccel/sw/kernels/vec/vec512.h"
 
 #define MR		6
@@ -15,7 +13,7 @@ V_INLINE vi step(vi acc, vi b, vi a)
 	return vi_of(_mm512_dpbf16_ps(v_of(acc), (__m512bh)b, (__m512bh)a));
 }
 
-/* Element @i of a word, signed: unsigned ones have been turned, with their zero points. */
+/* Element @i of a word, signed: unsigned ones have been converted, with their zero points. */
 V_INLINE vi element(vi q, const uint32_t bits, const uint32_t i, vi zero)
 {
 	const uint32_t at = bits == 8 ? 8 * i : 8 * (i % 4) + 4 * (i / 4);

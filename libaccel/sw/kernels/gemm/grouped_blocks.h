@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Part of grouped_kernel.h: columns of blocks, &enum uma_dtype, as words. Of each column 16
- * bytes are read at once, of VL columns together, and turned in registers: a column is a lane.
+ * Part of grouped_kernel.h: columns of blocks, &enum uma_dtype, as words. 16 bytes of each of
+ * VL columns are read at a time and transposed in registers: a column is a lane.
  */
 
 /**
@@ -24,11 +24,11 @@ V_INLINE __m128i four_words(const struct columns *c, int i, size_t at)
 	return _mm_loadu_si128((const void *)(p + at));
 }
 
-/* 16 bytes of four columns, which lie four columns apart where vectors are that long. */
+/* 16 bytes of four columns; with 512-bit vectors the columns are four apart. */
 V_INLINE vi four_columns(const struct columns *c, int i, size_t at)
 {
 #if VL == 16
-	/* Loads that fill a quarter of a vector need no unit that moves lanes. */
+	/* Loads into a quarter of a vector do not use the shuffle port. */
 	vi v = _mm512_castsi128_si512(four_words(c, i, at));
 
 	v = _mm512_mask_broadcast_i32x4(v, 0x00f0, four_words(c, i + 4, at));
@@ -40,7 +40,7 @@ V_INLINE vi four_columns(const struct columns *c, int i, size_t at)
 #endif
 }
 
-/* 16 bytes of each column as vectors of words. */
+/* 16 bytes of each column as vectors of words, transposed. */
 V_INLINE void turn_four(const struct columns *c, size_t at, vi w[4])
 {
 	vi v[4], t[4];
@@ -58,12 +58,12 @@ V_INLINE void turn_four(const struct columns *c, size_t at, vi w[4])
 }
 
 /**
- * struct words_to - where words of columns go
- * @out: memory, or NULL: they meet rows at once
+ * struct words_to - destination of words of columns
+ * @out: memory, or NULL: they are multiplied by rows immediately
  * @a: words of the rows
- * @a_row: distance of rows
- * @rows: number, a constant
- * @words: of a group, likewise
+ * @a_row: stride of the rows
+ * @rows: number of rows, a constant
+ * @words: words of a group, a constant
  * @acc: sums of each row and group
  */
 struct words_to {
@@ -111,7 +111,7 @@ V_INLINE void put_nibbles(struct words_to *to, uint32_t low, uint32_t high, cons
 	put_words(to, high, hi);
 }
 
-/* Of 128 elements of a Q6_K the words from 4 @q on of each run of 32. */
+/* For 128 elements of a Q6_K, the words from 4 @q on of each run of 32. */
 V_INLINE void put_sixes(const struct columns *col, size_t low, size_t high, uint32_t q,
 			struct words_to *to)
 {
@@ -133,20 +133,20 @@ V_INLINE void put_sixes(const struct columns *col, size_t low, size_t high, uint
 	}
 }
 
-/* Bytes of a block, where the type is a constant */
+/* Bytes of a block; for constant types */
 V_INLINE uint32_t bytes_of_block(uint32_t dtype)
 {
 	return dtype == UMA_DTYPE_Q8_0 ? 34 : dtype == UMA_DTYPE_Q4_0 ? 18 :
 	       dtype == UMA_DTYPE_Q4_1 ? 20 : dtype == UMA_DTYPE_Q4_K ? 144 : 210;
 }
 
-/* Has it 256 elements, and tables for its groups? */
+/* Does it have 256 elements, and tables for its groups? */
 V_INLINE bool is_long(uint32_t dtype)
 {
 	return dtype == UMA_DTYPE_Q4_K || dtype == UMA_DTYPE_Q6_K;
 }
 
-/* Elements of a block whose words are made together */
+/* Elements of a block whose words are computed together */
 V_INLINE uint32_t part_of_block(uint32_t dtype)
 {
 	return dtype == UMA_DTYPE_Q4_K ? 64 : dtype == UMA_DTYPE_Q6_K ? 128 : 32;
@@ -317,7 +317,7 @@ V_INLINE vi first_words(const struct columns *c)
 			    vi_low_words(four_columns(c, 2, 0), four_columns(c, 3, 0)));
 }
 
-/* What the sums of group @i give, as grouped() has it. */
+/* Scale and add the sums of group @i, as in grouped(). */
 V_INLINE void end_group(const struct grouped_call *g, const int mr, uint32_t i, struct words_to *to,
 			int acc, vf scale, vf min, bool mins, vf total[GROUPED_FEW])
 {
@@ -331,7 +331,7 @@ V_INLINE void end_group(const struct grouped_call *g, const int mr, uint32_t i, 
 	}
 }
 
-/* Blocks of VL columns, all rows: no word of B is ever written. */
+/* Blocks of VL columns for all rows, without storing expanded words of B. */
 V_INLINE void few_blocks(const struct grouped_call *g, const uint32_t dtype, const int mr)
 {
 	const bool mins = dtype == UMA_DTYPE_Q4_1 || dtype == UMA_DTYPE_Q4_K;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernels of grouped.h, for one level of instructions. The file that includes this has
- * the vectors and defines MR, WORD, IS_FLOAT, step() and expand_word().
+ * The kernels of grouped.h for an instruction set. The file that includes this one defines the
+ * vectors, MR, WORD, IS_FLOAT, step() and expand_word().
  *
- * Register tile: MR rows by two vectors, sums of the group and of all groups: of 6 rows 24
- * registers. Loads for a multiply-add: 1 / MR of B, 1 / 2 of A.
+ * Register tile: MR rows by two vectors, with sums of the group and of all groups: 24 registers
+ * for 6 rows. Loads for a multiply-add: 1 / MR of B, 1 / 2 of A.
  */
 #include "grouped.h"
 
-/* For a constant number of times */
+/* Unrolled loop with a constant count */
 #define for_each_below(i, from, n)	_Pragma("GCC unroll 16") for (int i = (from); i < (n); i++)
 
 V_INLINE vi start(const uint8_t *at)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * REDUCE to extremes, their positions, sums and means, TOPK of few, and SCAN, along
- * lines whose elements lie side by side.
+ * REDUCE to extremes, their positions, sums and means, TOPK of few, and SCAN, for lines whose
+ * elements are contiguous.
  */
 #include <math.h>
 #include "libaccel/sw/kernels/classes.h"
@@ -9,25 +9,25 @@
 
 /* Elements of a tile, unless a line has more */
 #define TILE	16384u
-/* Columns of a tile, if sums go across lines */
+/* Columns of a tile for sums across lines */
 #define COLUMNS	1024u
-/* Most results of TOPK */
+/* Maximum number of results of TOPK */
 #define TOP_MAX	128u
-/* Most integers whose sum in binary64 is exact */
+/* Maximum number of integers whose sum in binary64 is exact */
 #define TOTAL_MAX	(1u << 21)
 
 /**
- * struct best_plan - how it is done
+ * struct best_plan - a prepared operation
  * @k: kernels
  * @nest: lines; A is their first operand
- * @in: A's form
- * @out: the result's form
- * @columns: sums across lines: elements of one of them, side by side in both; 0: along them
- * @parts: pieces of it
+ * @in: form of A
+ * @out: form of the result
+ * @columns: sums across lines: elements of one of them, contiguous in both; 0: along them
+ * @parts: parts of a line
  * @lines: lines of a sum
- * @step: elements from one to the next
+ * @step: elements from one line to the next
  * @inner: dimensions that a line consists of
- * @exact: integers become one; what leaves its type is saturated
+ * @exact: integer sums of integers, which saturate
  */
 struct best_plan {
 	const struct line_kernels *k;
@@ -44,7 +44,7 @@ struct best_plan {
 
 _Static_assert(sizeof(struct best_plan) <= sizeof(((struct fast_prog *)0)->priv), "priv");
 
-/* Integers of 32 bits are read for REDUCE alone. */
+/* 32-bit integers are only supported for REDUCE. */
 static bool in_form(struct best_plan *p, const struct fast_prog *f)
 {
 	const struct uma_tensor_view *a = &f->op->t[UMA_SLOT_A];
@@ -86,7 +86,7 @@ static bool is_plain(const struct uma_tensor_view *t)
 	return !uma_is_float(t->dtype) && !t->quant;
 }
 
-/* The dimension of those in @mask with the smallest stride of A, or -1: all have one element. */
+/* The dimension in @mask with the smallest stride of A, or -1: all have one element. */
 static int nearest(const struct uma_tensor_view *a, uint32_t mask)
 {
 	int best = -1;
@@ -99,7 +99,7 @@ static int nearest(const struct uma_tensor_view *a, uint32_t mask)
 	return best;
 }
 
-/* Dimensions that lie side by side in both, none of @axes: the elements of a line. */
+/* Dimensions that are contiguous in both, and not in @axes: the elements of a line. */
 static uint32_t side_by_side(struct best_plan *p, const struct uma_tensor_view *a,
 			     const struct uma_tensor_view *d, uint32_t axes)
 {
@@ -114,7 +114,7 @@ static uint32_t side_by_side(struct best_plan *p, const struct uma_tensor_view *
 	return n > 1 ? (uint32_t)n : 0;
 }
 
-/* Are the dimensions of @axes one, of lines some distance apart? */
+/* Can the dimensions of @axes be merged to one, of lines at a constant distance? */
 static bool find_lines(struct best_plan *p, const struct uma_tensor_view *a, uint32_t axes)
 {
 	uint64_t n = 1;
@@ -131,7 +131,7 @@ static bool find_lines(struct best_plan *p, const struct uma_tensor_view *a, uin
 	return true;
 }
 
-/* Sums across lines, whatever the order of dimensions */
+/* Sums across lines, for any order of dimensions */
 static int columns_prepare(struct fast_prog *f)
 {
 	struct best_plan *p = (struct best_plan *)f->priv;
@@ -171,7 +171,7 @@ static int reduce_prepare(struct fast_prog *f)
 	    op->func != UMA_REDUCE_MIN)
 		return fast_leave(f, "the function has no kernel");
 	p->exact = !is_arg(op->func) && op->func != UMA_REDUCE_MEAN && is_plain(a) && is_plain(d);
-	/* What is not an integer in the end, and positions, are the model's. */
+	/* The model runs sums that are not stored as integers, and positions. */
 	if ((a->dtype == UMA_DTYPE_S32 && !p->exact) ||
 	    (!is_arg(op->func) && !line_form_any(&p->out, d, true, f->cpu)))
 		return fast_leave(f, FAST_NO_FORM);
@@ -181,7 +181,7 @@ static int reduce_prepare(struct fast_prog *f)
 	return columns_prepare(f);
 }
 
-/* The order of zeros counts: -0 is below +0. */
+/* The order of zeros matters: -0 is less than +0. */
 static float extreme(const struct best_plan *p, const void *x, uint32_t n, bool smallest)
 {
 	float top = p->k->top(&p->in, x, n, smallest);
@@ -203,7 +203,7 @@ static void store(const struct best_plan *p, uint8_t *to, float x)
 	p->k->map(&m, at, 1);
 }
 
-/* Stored as the integer that it is, or the next to it that there is */
+/* Stored as an integer, with saturation */
 static void store_integer(uint8_t *to, uint32_t dtype, int64_t v)
 {
 	const int64_t lo = dtype == UMA_DTYPE_S32 ? INT32_MIN : dtype == UMA_DTYPE_S8 ? -128 : 0;
@@ -317,7 +317,7 @@ const struct fast_class fast_reduce = {
 	.tile = reduce_tile,
 };
 
-/* --- the best of many -------------------------------------------------------------- */
+/* --- TOPK --------------------------------------------------------------------------- */
 
 static uint32_t results(const struct uma_op *op)
 {
@@ -345,7 +345,7 @@ static int topk_prepare(struct fast_prog *f)
 	return prepare(f, 100);
 }
 
-/* Is @a before @b? A NaN is before all numbers; of equal ones the first stays. */
+/* Does @a precede @b? A NaN precedes all numbers; of equal ones the first is kept. */
 static bool before(float a, float b)
 {
 	return a > b || (a != a && b == b);
@@ -403,7 +403,7 @@ const struct fast_class fast_topk = {
 
 /* --- running sums -------------------------------------------------------------------- */
 
-/* Elements that are summed up among themselves before what came before them is added */
+/* Elements that are summed before adding the sum of the previous ones */
 #define GROUP	8u
 
 static int scan_prepare(struct fast_prog *f)
@@ -412,7 +412,7 @@ static int scan_prepare(struct fast_prog *f)
 	const struct uma_op *op = f->op;
 	const struct uma_tensor_view *a = &op->t[UMA_SLOT_A], *d = &op->t[UMA_SLOT_DST];
 
-	/* Sums of integers are the model's. */
+	/* The model runs sums of integers. */
 	if (uma_is_int8(a->dtype) && !a->quant)
 		return fast_leave(f, "sums of integers have no kernel");
 	if (!line_form_init(&p->out, d, true, f->cpu))
@@ -424,7 +424,7 @@ static int scan_prepare(struct fast_prog *f)
 	       fast_leave(f, FAST_TOO_LONG);
 }
 
-/* @n numbers, at most a group, in their order or the opposite one, become their sums. */
+/* Replace @n numbers, at most a group, by their running sums, in their order or in reverse. */
 static inline __attribute__((always_inline)) double
 scan_group(float *x, uint32_t n, bool reverse, bool exclusive, double sum)
 {
@@ -442,8 +442,8 @@ scan_group(float *x, uint32_t n, bool reverse, bool exclusive, double sum)
 }
 
 /*
- * What a group adds to the sum waits for one addition, not for eight; the others of
- * several groups go on at once.
+ * The next group depends on a single addition, instead of eight; the other additions of several
+ * groups are independent.
  */
 static inline __attribute__((always_inline)) double
 scan_way(float *x, uint32_t n, bool reverse, bool exclusive)
@@ -484,7 +484,7 @@ static void scan_line(const struct fast_run *r, const struct line_at *at)
 		sum = scan_way(x, at->n, true, false);
 	else
 		sum = scan_way(x, at->n, false, false);
-	/* A sum that is not a number stays so to the end. */
+	/* Once a sum is NaN it remains so to the end. */
 	for (i = 0; sum != sum && i < at->n; i++)
 		if (x[i] != x[i])
 			memcpy(&x[i], &nan_bits, sizeof(nan_bits));

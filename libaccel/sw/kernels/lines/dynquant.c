@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: MIT
 /*
- * DYNQUANT of lines: the same bits as the model's.
+ * DYNQUANT of lines, with the model's bits.
  *
- * Every step is defined to the bit (Documentation/numerics.rst): the extremes of a
- * line, a subtraction and a division for its scale, a division for each byte.
+ * Every step is defined exactly (Documentation/numerics.rst): the extremes of a line, a
+ * subtraction and a division for its scale, a division for each byte.
  */
 #include <math.h>
 #include <string.h>
 #include "libaccel/sw/kernels/classes.h"
 #include "dynquant.h"
 
-/* Elements that are worth a tile */
+/* Minimum number of elements of a tile */
 #define TILE_ELEMENTS	16384u
 
 /**
- * struct dynquant_plan - how it is done
+ * struct dynquant_plan - a prepared operation
  * @k: kernels
- * @lines: lines: what shares a scale
+ * @lines: number of lines, each with a scale
  * @outer: dimensions before those of a line
  * @n: elements of a line
- * @tile: lines of a tile; 0: a line is pieces, tiles of their own, and so are their extremes
- * @pieces: of a line
+ * @tile: lines of a tile; 0: lines are divided into pieces, which are tiles, also for their
+ *	extremes
+ * @pieces: pieces of a line
  */
 struct dynquant_plan {
 	const struct dynquant_kernels *k;
@@ -43,7 +44,7 @@ const struct dynquant_kernels *dynquant_kernels_of(const struct fast_cpu *cpu)
 	return NULL;
 }
 
-/* Are the elements from dimension @from on side by side? */
+/* Are the elements from dimension @from on contiguous? */
 static bool is_dense(const struct uma_tensor_view *t, uint32_t from)
 {
 	int64_t step = 1;
@@ -55,7 +56,10 @@ static bool is_dense(const struct uma_tensor_view *t, uint32_t from)
 	return true;
 }
 
-/* The last dimensions share a scale, and no other that has elements; false: not so. */
+/*
+ * The last dimensions share a scale, and no other dimension with several elements does; false
+ * otherwise.
+ */
 static bool find_lines(struct dynquant_plan *p, const struct uma_op *op)
 {
 	const struct uma_tensor_view *a = &op->t[UMA_SLOT_A];
@@ -109,13 +113,13 @@ static int dynquant_prepare(struct fast_prog *f)
 	return 1;
 }
 
-/* An element of an operand. */
+/* Address of an element of an operand. */
 static void *element(const struct uma_tensor_view *t, const uint32_t *idx)
 {
 	return (uint8_t *)fast_ptr(t) + fast_bytes(t->dtype, uma_tensor_offset(t, idx));
 }
 
-/* Scale and zero point of a line, the latter as the model's functions have it. */
+/* Scale and zero point of a line, the latter computed as in the model's functions. */
 static float find_scale(const struct dynquant_form *f, const struct dynquant_range *r,
 			bool asymmetric, int32_t lo, int32_t *zero)
 {
@@ -138,12 +142,12 @@ static float find_scale(const struct dynquant_form *f, const struct dynquant_ran
 	if (!asymmetric)
 		return scale;
 	first = rintf(-r->min / scale);
-	/* Infinity by infinity counts as 0. */
+	/* Infinity divided by infinity is treated as 0. */
 	*zero = lo + (first > 255 ? 255 : first > 0 ? (int32_t)first : 0);
 	return scale;
 }
 
-/* Bytes of a piece of a line whose extremes are known; the first piece says its scale. */
+/* Store the bytes of a piece of a line with known extremes; the first piece stores the scale. */
 static void store_line(const struct dynquant_kernels *k, const struct dynquant_form *f, uint8_t *to,
 		       const void *from, uint32_t dtype, uint32_t n,
 		       const struct dynquant_range *range, bool asymmetric, void *scales,
@@ -167,15 +171,15 @@ static void store_line(const struct dynquant_kernels *k, const struct dynquant_f
 }
 
 /**
- * dynquant_line - a line of binary32, binary16 or bf16 into bytes
+ * dynquant_line - quantise a line of binary32, binary16 or bf16
  * @k: kernels
- * @f: what it becomes
+ * @f: form of the result
  * @to: bytes
  * @from: numbers
  * @dtype: their type
- * @n: how many
- * @scales: gets the scale
- * @zeros: gets the zero point, NULL: symmetric
+ * @n: number of elements
+ * @scales: receives the scale
+ * @zeros: receives the zero point, NULL: symmetric
  */
 void dynquant_line(const struct dynquant_kernels *k, const struct dynquant_form *f, uint8_t *to,
 		   const void *from, uint32_t dtype, uint32_t n, void *scales, void *zeros)
@@ -186,7 +190,7 @@ void dynquant_line(const struct dynquant_kernels *k, const struct dynquant_form 
 	store_line(k, f, to, from, dtype, n, &range, zeros, scales, zeros);
 }
 
-/* A piece of a long line: its extremes, then, when those of all pieces are there, its bytes. */
+/* A piece of a long line: first phase its extremes, second phase its bytes. */
 static void long_line(const struct fast_run *r, uint32_t phase, uint32_t piece, const uint32_t *idx,
 		      struct dynquant_range *ranges)
 {

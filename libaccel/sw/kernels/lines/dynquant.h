@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Lines of numbers into bytes: what the class and its kernels agree on.
- */
+/* Quantisation of lines: interface of the class and its kernels. */
 #ifndef LIBACCEL_SW_FAST_DYNQUANT_H
 #define LIBACCEL_SW_FAST_DYNQUANT_H
 
 #include "libaccel/sw/kernels/fast.h"
 
 /**
- * struct dynquant_range - extremes of a line, with 0 among them
+ * struct dynquant_range - extremes of a line, including 0
  * @max: largest number
- * @min: smallest
- * @nan: there is a NaN, and the others mean nothing
+ * @min: smallest number
+ * @nan: there is a NaN, and the others are undefined
  */
 struct dynquant_range {
 	float max;
@@ -20,9 +18,9 @@ struct dynquant_range {
 };
 
 /**
- * struct dynquant_kernels - kernels of a level; x are elements side by side
+ * struct dynquant_kernels - kernels of a level; x are contiguous elements
  * @range: find the extremes
- * @store: bytes rne(x / scale) + zero, saturated; NaN counts as 0
+ * @store: bytes rne(x / scale) + zero, saturated; NaN is treated as 0
  */
 struct dynquant_kernels {
 	void (*range)(struct dynquant_range *r, const void *x, uint32_t dtype, uint32_t n);
@@ -34,7 +32,7 @@ extern const struct dynquant_kernels dynquant_avx2;
 extern const struct dynquant_kernels dynquant_avx512;
 
 /**
- * struct dynquant_form - what a line becomes
+ * struct dynquant_form - form of the result
  * @dtype: bytes
  * @scale_dtype: of its scale: UMA_DTYPE_F32, UMA_DTYPE_F16
  * @rows: the model's kernels, for scales that are not binary32

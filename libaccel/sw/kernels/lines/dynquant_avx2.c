@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
-/*
- * Lines of numbers into bytes: AVX2 with F16C.
- */
+/* Quantisation of lines: AVX2 with F16C. */
 #include "dynquant.h"
 #include "libaccel/sw/kernels/vec/vec256.h"
 
-/* @nan with all bits set where @x is one. */
+/* Sets all bits of @nan in the lanes in which @x is a NaN. */
 static inline vf v_or_nan(vf nan, vf x)
 {
 	return _mm256_or_ps(nan, _mm256_cmp_ps(x, x, _CMP_UNORD_Q));

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
-/*
- * Lines of numbers into bytes: AVX-512.
- */
+/* Quantisation of lines: AVX-512. */
 #include "dynquant.h"
 #include "libaccel/sw/kernels/vec/vec512.h"
 
-/* @nan with all bits set where @x is one. */
+/* Sets all bits of @nan in the lanes in which @x is a NaN. */
 static inline vf v_or_nan(vf nan, vf x)
 {
 	return _mm512_castsi512_ps(_mm512_mask_set1_epi32(_mm512_castps_si512(nan),

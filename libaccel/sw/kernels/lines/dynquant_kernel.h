@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernels of dynquant.h for one level of instructions. The file that includes
- * this has vectors of VL numbers. A line is read twice, from the cache the second
- * time; a division of a vector takes longer than all the rest of it. The last
- * elements are completed with zeros, which are in every range.
+ * The kernels of dynquant.h for an instruction set. The file that includes this one defines
+ * vectors of VL numbers. A line is read twice, the second time from the cache; the division
+ * takes longer than everything else. The last elements are padded with zeros, which are part of
+ * every range.
  */
 #include <string.h>
 #include "dynquant.h"
 
-/* Largest quotient that matters: beyond it every byte is saturated */
+/* Largest relevant quotient: beyond it every byte is saturated */
 #define QUOTIENT_MAX	65536.0f
 
 static inline vf load(const void *x, uint32_t dtype, uint32_t i)
@@ -83,7 +83,7 @@ store_of(uint8_t *to, bool is_signed, const void *x, uint32_t dtype, float scale
 	}
 }
 
-/* A copy of the loops for each type. */
+/* Instantiates the loops for each type. */
 static void find_range(struct dynquant_range *r, const void *x, uint32_t dtype, uint32_t n)
 {
 	switch (dtype) {

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: MIT
 /*
- * KV_WRITE of rows whose elements lie side by side: the same bits as the model's.
+ * KV_WRITE of rows with contiguous elements, with the model's bits.
  *
- * A tile is some heads and goes along all rows, so that of rows with the same slot the
- * last one stays. A slot is judged when it has been read: memory may change.
+ * A tile is some heads of all rows, in order, so that the last of several rows with the same
+ * slot is kept. A slot is checked after reading it once, because memory may change.
  */
 #include "libaccel/sw/kernels/classes.h"
 #include "dynquant.h"
 #include "lines.h"
 
-/* Elements that are worth a tile */
+/* Minimum number of elements of a tile */
 #define TILE_ELEMENTS	16384u
 
 /**
- * struct kv_write_plan - how it is done
+ * struct kv_write_plan - a prepared operation
  * @k: kernels of lines
- * @quant: kernels of bytes
- * @in: A's form
- * @out: the result's
- * @moves: elements stay as they are
- * @heads: of a tile
+ * @quant: kernels for quantisation
+ * @in: form of A
+ * @out: form of the result
+ * @moves: elements are copied unchanged
+ * @heads: heads of a tile
  */
 struct kv_write_plan {
 	const struct line_kernels *k;
@@ -53,7 +53,7 @@ static int kv_write_prepare(struct fast_prog *f)
 	p->heads = (uint32_t)UMA_MIN(UMA_MAX(TILE_ELEMENTS / row, 1u), a->dims[1]);
 	f->phase_count = 1;
 	f->tiles[0] = f->max_threads = (uint32_t)uma_divup(a->dims[1], p->heads);
-	/* It is as long as its rows, not as the cache. */
+	/* The time depends on the rows, not on the size of the cache. */
 	f->ns = row * a->dims[1] / 8 + 1;
 	return 1;
 }
@@ -81,7 +81,7 @@ static uint8_t *element(const struct uma_tensor_view *t, const uint32_t *idx)
 	return (uint8_t *)fast_ptr(t) + fast_bytes(t->dtype, uma_tensor_offset(t, idx));
 }
 
-/* A row of a head to its place. */
+/* Write a row of a head to its slot. */
 static void write_head(const struct fast_run *r, const uint8_t *from, const uint32_t *at)
 {
 	const struct kv_write_plan *p = (const void *)r->prog->priv;
@@ -102,7 +102,7 @@ static void write_head(const struct fast_run *r, const uint8_t *from, const uint
 		memcpy(to, from, (size_t)fast_bytes(d->dtype, a->dims[2]));
 	} else {
 		const struct line_map m = { .form = { p->out, p->in } };
-		/* Inputs of a map are not written. */
+		/* Inputs of a map are not written, so the cast is safe. */
 		uint8_t *const both[LINE_OPERANDS] = { to, (uint8_t *)(uintptr_t)from };
 
 		p->k->map(&m, both, a->dims[2]);

@@ -1,43 +1,43 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Operations on lines: elements side by side, all lines alike, their distances any.
- * A source reads a line of a type as numbers of binary32, steps compute with them
- * in registers, a sink stores them as a type. An operation is a few of these, so all
- * types and all mixtures of them come out of one loop; classes say which. Operations
- * between integers that binary32 would round have registers of integers.
+ * Operations on lines: contiguous elements, the same number in each line, with any strides
+ * between lines. A source reads a line of any type as binary32, steps compute with these
+ * numbers in registers, and a sink stores them as any type. An operation consists of some of
+ * these, so one loop handles all combinations of types. Operations between integers that
+ * binary32 would round use integer registers.
  */
 #ifndef LIBACCEL_SW_LINES_H
 #define LIBACCEL_SW_LINES_H
 
 #include "libaccel/sw/kernels/fast.h"
 
-/** LINE_OPERANDS: most operands: the result, the first input, one for each step */
+/** LINE_OPERANDS: maximum number of operands: the result, the first input, one for each step */
 #define LINE_OPERANDS	6
 /** LINE_NEST_OPERANDS: of an operation: those, an addend, a second result, two tables */
 #define LINE_NEST_OPERANDS	9
-/** LINE_STEPS: most steps */
+/** LINE_STEPS: maximum number of steps */
 #define LINE_STEPS	6
-/** LINE_BLOCK_MAX: most elements that are in registers at once */
+/** LINE_BLOCK_MAX: maximum number of elements in registers */
 #define LINE_BLOCK_MAX	64
 
-/* Functions of steps: those of a second number, of one, activations, and our own. */
+/* Functions of steps: binary ones, unary ones, activations, and those below. */
 #define LINE_BINARY(f)	(f)
 #define LINE_UNARY(f)	(64 + (f))
 #define LINE_ACT(f)	(128 + (f))
 /** LINE_AFFINE: (x - p[0]) p[1] + p[2], product and sum rounded once */
 #define LINE_AFFINE	192
-/** LINE_SELECT: its operand where x is not 0, else the operand behind that */
+/** LINE_SELECT: its operand where x is not 0, else the following operand */
 #define LINE_SELECT	193
 
 /**
- * struct line_form - how numbers stand in memory
- * @dtype: &enum uma_dtype: floating point or bytes; s32, without scale, where
- *	line_form_any() is asked
- * @zero: bytes: what stands for 0
- * @scale: bytes: what 1 stands for
+ * struct line_form - representation of numbers in memory
+ * @dtype: &enum uma_dtype: floating point or bytes; s32, without scale, only with
+ *	line_form_any()
+ * @zero: bytes: zero point
+ * @scale: bytes: scale
  * @times: sink: 1 / @scale rounded, 0: divide
- * @rest: what 1 / @scale has on top
- * @most: sink: beyond it, in units of @scale where that divides, all is saturated
+ * @rest: remainder of 1 / @scale
+ * @most: sink: beyond this, in units of @scale if it divides, all values saturate
  */
 struct line_form {
 	uint32_t dtype;
@@ -49,9 +49,9 @@ struct line_form {
 };
 
 /**
- * struct line_step - what is done with numbers
+ * struct line_step - one step
  * @func: LINE_*
- * @operand: the second number; 0: there is none
+ * @operand: the second operand; 0: none
  * @p: parameters
  */
 struct line_step {
@@ -63,9 +63,9 @@ struct line_step {
 /**
  * struct line_map - DST = steps of A
  * @form: of the operands; the result is the first, A the second
- * @one: mask of operands of which there is one element for the whole line
+ * @one: mask of operands that have one element for the whole line
  * @integers: operands are integers without scales, and steps are exact
- * @count: steps
+ * @count: number of steps
  * @step: steps
  */
 struct line_map {
@@ -76,22 +76,22 @@ struct line_map {
 	struct line_step step[LINE_STEPS];
 };
 
-/** LINE_FIND_FIRST: the first element of a value, zeros being alike */
+/** LINE_FIND_FIRST: the first element with a value; zeros of both signs are equal */
 #define LINE_FIND_FIRST	0
 /** LINE_FIND_LAST: the last one */
 #define LINE_FIND_LAST	1
-/** LINE_FIND_BITS: the first with the same sign of zero, too */
+/** LINE_FIND_BITS: the first one, with the same sign of zero */
 #define LINE_FIND_BITS	2
 
 /**
  * struct line_rotary - a head of a rotary embedding
  * @a: type of the input
- * @d: of the result
- * @cosine: of the cosines
- * @sine: of the sines
- * @half: pairs
- * @head: elements
- * @interleaved: those of a pair are neighbours, else @half apart
+ * @d: type of the result
+ * @cosine: type of the cosines
+ * @sine: type of the sines
+ * @half: number of pairs
+ * @head: number of elements
+ * @interleaved: elements of a pair are adjacent, else @half apart
  */
 struct line_rotary {
 	uint32_t a;
@@ -103,17 +103,18 @@ struct line_rotary {
 	bool interleaved;
 };
 
-/**
- * struct line_kernels - kernels of a level; a line has @n elements
- */
+/** struct line_kernels - kernels of a level; a line has @n elements */
 struct line_kernels {
-	/** @map: run the steps; @at: the operands' first elements. D may lie where inputs do */
+	/**
+	 * @map: run the steps; @at: the operands' first elements. D may be the same memory as
+	 *	inputs
+	 */
 	void (*map)(const struct line_map *m, uint8_t *const *at, uint32_t n);
 	/** @sums: sums[0] = sum of x, sums[1] = sum of x^2, in binary64 */
 	void (*sums)(const struct line_form *f, const void *x, uint32_t n, double *sums);
 	/**
 	 * @columns: to[i] = sum of element i of @rows lines, @step bytes apart, in binary64;
-	 * of integers of 32 bits too
+	 *	also of 32-bit integers
 	 */
 	void (*columns)(const struct line_form *f, const uint8_t *from, int64_t step,
 			uint32_t rows, uint32_t n, double *to);
@@ -124,8 +125,8 @@ struct line_kernels {
 	/** @exps: to[i] = e^(x[i] - top), x[i] at most top; returns their sum in binary64 */
 	double (*exps)(const struct line_form *f, const void *x, uint32_t n, float top, float *to);
 	/**
-	 * @window: to = of elements in the same place of @count lines, taken in their order,
-	 * the maximum, or if @divisor is not 0 the sum divided by it
+	 * @window: to = for elements at the same position of @count lines, in their order, the
+	 *	maximum or, if @divisor is not 0, the sum divided by it
 	 */
 	void (*window)(const struct line_form *out, uint8_t *to, const struct line_form *in,
 		       const uint8_t *const *taps, uint32_t count, uint32_t n, float divisor);
@@ -133,33 +134,36 @@ struct line_kernels {
 	void (*most)(uint8_t *to, const uint8_t *const *taps, uint32_t count, uint32_t n,
 		     bool is_signed);
 	/**
-	 * @blend: to[i] = x[i] (w[i] by), each product rounded, added to what is there if
-	 * there was something @before; @w NULL: all are 1
+	 * @blend: to[i] = x[i] (w[i] by), each product rounded, added to the contents if there
+	 *	were previous ones (@before); @w NULL: all are 1
 	 */
 	void (*blend)(float *to, const float *x, const float *w, float by, uint32_t before,
 		      uint32_t n);
-	/** @find: the place of an element that is there, LINE_FIND_*; @n: it is not */
+	/** @find: position of an existing element, LINE_FIND_*; @n: there is none */
 	uint32_t (*find)(const struct line_form *f, const void *x, uint32_t n, float value,
 			 uint32_t how);
 	/**
-	 * @above: the next elements from @from on, with one above @limit or a NaN among them,
-	 * or with @all whatever they are: into @out, their place into @from, returns how many
+	 * @above: the next elements from @from on that include one above @limit or a NaN, or,
+	 *	with @all, any: copied to @out; their position to @from; returns their number
 	 */
 	uint32_t (*above)(const struct line_form *f, const void *line, uint32_t n, float limit,
 			  bool all, uint32_t *from, float *out);
-	/** @turn: element c of line r = element r of line c of @from, of 1, 2 or 4 bytes */
+	/**
+	 * @turn: transpose: element c of line r = element r of line c of @from, of 1, 2 or 4
+	 *	bytes
+	 */
 	void (*turn)(uint8_t *to, int64_t to_step, const uint8_t *from, int64_t from_step,
 		     uint32_t rows, uint32_t n, uint32_t bytes);
-	/** @rotary: turn the pairs of a head, convert the rest of it */
+	/** @rotary: rotate the pairs of a head, convert the rest of it */
 	void (*rotary)(const struct line_rotary *t, uint8_t *d, const uint8_t *a,
 		       const uint8_t *cosine, const uint8_t *sine);
-	/** @total: the sum of integers of 32 bits, at most 2^21 of them */
+	/** @total: the sum of 32-bit integers, at most 2^21 of them */
 	int64_t (*total)(const void *x, uint32_t n);
 	/** @bound: the largest of them, or the smallest */
 	int32_t (*bound)(const void *x, uint32_t n, bool smallest);
-	/** @has_step: is the function of a step there? */
+	/** @has_step: is the function supported as a step? */
 	bool (*has_step)(uint32_t func);
-	/** @has_integer: is it there between integers? */
+	/** @has_integer: is it supported between integers? */
 	bool (*has_integer)(uint32_t func);
 };
 
@@ -168,17 +172,17 @@ extern const struct line_kernels line_avx512;
 
 /**
  * struct line_nest - the lines of an operation
- * @count: operands
+ * @count: number of operands
  * @slot: their slots
  * @one: as &struct line_map.one
  * @n: elements of a line
- * @loops: loops around it, the innermost last
- * @inner: loops behind those, within a line whose elements are not all side by side: then
- *	@n are of a stretch; 0: they are
- * @size: rounds of each
- * @stride: bytes that an operand moves by with each round
- * @lines: lines in all
- * @cut: elements of a piece of a line; a multiple of LINE_BLOCK_MAX unless it is all of it
+ * @loops: number of loops around the line, the innermost last
+ * @inner: number of additional loops within a line whose elements are not all contiguous: then
+ *	@n are those of a stretch; 0: they are contiguous
+ * @size: iterations of each loop
+ * @stride: bytes that an operand advances in each iteration
+ * @lines: total number of lines
+ * @cut: elements of a piece of a line; a multiple of LINE_BLOCK_MAX unless it is the whole line
  * @cuts: pieces of a line
  * @tile: pieces of a tile
  */
@@ -198,11 +202,11 @@ struct line_nest {
 };
 
 /**
- * struct line_at - a place in a nest
+ * struct line_at - a position in a nest
  * @at: the operands' elements there
  * @n: elements of the piece
- * @round: of the loops, those within a line too
- * @piece: of the line
+ * @round: iterations of the loops, including those within a line
+ * @piece: piece of the line
  */
 struct line_at {
 	uint8_t *at[LINE_NEST_OPERANDS];

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * Lines of numbers: AVX2, FMA and F16C.
- */
+/* Kernels of lines: AVX2, FMA and F16C. */
 #include "libaccel/sw/kernels/vec/vec256.h"
 
 #define LINE_TABLE	line_avx2

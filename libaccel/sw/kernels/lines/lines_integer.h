@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Part of lines_kernel.h: steps between integers, exact as the model's. What leaves 32 bits
- * is saturated; functions of bits cut off what their type has no room for.
+ * Part of lines_kernel.h: steps between integers, exact as in the model. Results are saturated
+ * to 32 bits; bitwise functions truncate to the type.
  */
 
-/* A block as integers, whatever the type that they are stored in */
+/* A block as integers, for any stored type */
 V_INLINE void load_integers(vi x[4], const struct line_form *f, const void *from)
 {
 	const uint8_t *p = from;
@@ -131,7 +131,7 @@ static bool has_integer(uint32_t func)
 	}
 }
 
-/* What has_integer() has. */
+/* The functions of has_integer(). */
 V_INLINE void run_integer(vi x[4], uint32_t func, const vi y[4])
 {
 	const vi none = vi_set(0);
@@ -190,7 +190,7 @@ V_INLINE void map_integers(const struct line_map *m, uint8_t *const *at)
 
 /* --- along lines ------------------------------------------------------------------- */
 
-/* Sums in binary64 are exact: of no more than 2^21 numbers. */
+/* Sums of at most 2^21 numbers in binary64 are exact. */
 static int64_t line_total(const void *from, uint32_t n)
 {
 	const uint8_t *p = from;
@@ -211,7 +211,7 @@ static int64_t line_total(const void *from, uint32_t n)
 	return (int64_t)vd_total(vd_add(s[0], s[1]));
 }
 
-/* Sums of columns, those of at most 2^21 lines as well */
+/* Sums of columns, also of at most 2^21 lines */
 static void column_totals(const uint8_t *from, int64_t step, uint32_t rows, uint32_t n, double *to)
 {
 	double sums[VL];
@@ -249,7 +249,7 @@ static int32_t line_bound(const void *from, uint32_t n, bool smallest)
 	const uint8_t *p = from;
 	uint32_t i;
 
-	/* Of all bits turned round, the largest is the smallest. */
+	/* With all bits inverted, the smallest number is the largest. */
 	for (; n >= VL; n -= VL, p += 4 * VL)
 		most = vi_max(most, vi_xor(vi_load(p), turn));
 	v_store(part, v_of(most));

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernels of lines.h for one level of instructions. The file that includes this
- * has vectors of VL numbers. Four of them are in work at a time: what a type or a
- * step is, is asked once for all four, and the answer is the same as last time. What
- * is left at the end of a line, but for whole vectors of binary32, goes through a copy
- * of it, so that every element takes the same way.
+ * The kernels of lines.h for an instruction set. The file that includes this one defines
+ * vectors of VL numbers. Four vectors are processed at a time, so that types and steps are only
+ * dispatched once for the four, with predictable branches. The rest at the end of a line,
+ * except for whole vectors of binary32, is copied to a buffer, so that every element is
+ * computed in the same way.
  */
 #include "lines.h"
 #include "libaccel/sw/kernels/vec/math.h"
@@ -27,7 +27,7 @@ V_INLINE void load_bytes(vf x[4], const struct line_form *f, const uint8_t *p, b
 		x[j] = v_mul(v_sub(v_bytes(p + j * VL, is_signed), zero), scale);
 }
 
-/* A block of type @dtype, which is @f's. */
+/* A block of type @dtype, which is that of @f. */
 V_INLINE void load_type(vf x[4], const struct line_form *f, uint32_t dtype, const void *from)
 {
 	const uint8_t *p = from;
@@ -63,7 +63,7 @@ V_INLINE void load_block(vf x[4], const struct line_form *f, const void *from)
 	load_type(x, f, f->dtype, from);
 }
 
-/* @n vectors of binary32, less than four, and @pad. */
+/* @n vectors of binary32, less than four, padded with @pad. */
 V_INLINE void load_some(vf x[4], const void *from, uint32_t n, float pad)
 {
 	EACH
@@ -81,7 +81,7 @@ V_INLINE void load_one(vf x[4], const struct line_form *f, const void *from)
 	x[1] = x[2] = x[3] = x[0];
 }
 
-/* Integers next to x / scale, NaN as 0; what is beyond @most is saturated whatever it is. */
+/* Round x / scale to integers, NaN to 0; values beyond @most saturate in any case. */
 V_INLINE void quotients(vf x[4], const struct line_form *f)
 {
 	const vf most = v_set(f->most), least = v_set(-f->most);
@@ -212,7 +212,7 @@ V_INLINE vf is_true(vf x)
 	return unless(v_equal(x, v_set(0)));
 }
 
-/* As the model defines them; what has_step() has. */
+/* The functions of has_step(), as defined by the model. */
 V_INLINE void run_step(vf x[4], uint32_t func, const struct line_step *s, const vf y[4])
 {
 	const vf p0 = v_set(s->p[0]), p1 = v_set(s->p[1]), p2 = v_set(s->p[2]);
@@ -299,13 +299,16 @@ V_INLINE void map_block(const struct line_map *m, uint8_t *const *at)
 /* No step, for common() */
 #define NO_STEP		0xffu
 
-/* Elements that common() does of @n: vectors of binary32, blocks of others. */
+/*
+ * Number of @n elements that common() processes: whole vectors of binary32, blocks of other
+ * types.
+ */
 V_INLINE uint32_t common_part(uint32_t n, uint32_t dtype)
 {
 	return n - n % (dtype == UMA_DTYPE_F32 ? VL : BLOCK);
 }
 
-/* The steps of a map of one type if they are these: the compiler knows all of it. */
+/* Runs the steps of a map of one type if they match the constants. */
 V_INLINE bool common(const struct line_map *m, uint8_t *const *at, uint32_t n, uint32_t dtype,
 		     uint32_t f0, uint32_t f1, uint32_t f2)
 {
@@ -351,7 +354,10 @@ V_INLINE bool common(const struct line_map *m, uint8_t *const *at, uint32_t n, u
 	return true;
 }
 
-/* What models do most: sums, with ReLU, products, activations, norms with factor and addend. */
+/*
+ * The most frequent maps of models: sums, with ReLU, products, activations, norms with factor
+ * and addend.
+ */
 static bool common_steps(const struct line_map *m, uint8_t *const *at, uint32_t n, uint32_t dtype)
 {
 	const uint32_t add = LINE_BINARY(UMA_BINARY_ADD), mul = LINE_BINARY(UMA_BINARY_MUL);
@@ -378,7 +384,7 @@ static bool common_steps(const struct line_map *m, uint8_t *const *at, uint32_t 
 	}
 }
 
-/* The last elements, over and over: others may raise exceptions that these do not. */
+/* Pad with copies of the last elements: other values might raise additional exceptions. */
 static void copy_last(uint8_t *to, const uint8_t *from, size_t bytes, size_t room)
 {
 	size_t done;
@@ -437,7 +443,7 @@ static void map_line(const struct line_map *m, uint8_t *const *line, uint32_t n)
 
 /* --- along lines ------------------------------------------------------------------- */
 
-/* The last @n elements as numbers, completed with @pad. */
+/* The last @n elements as numbers, padded with @pad. */
 V_INLINE void load_last(vf x[4], const struct line_form *f, const void *from, uint32_t n,
 			float pad)
 {
@@ -459,7 +465,7 @@ V_INLINE void load_last(vf x[4], const struct line_form *f, const void *from, ui
 		x[j] = v_load(v + j * VL);
 }
 
-/* Blocks of a line, one after the other: @x has the elements, @rest is how many there are. */
+/* Loop over the blocks of a line: @x has the elements, @rest is their number. */
 #define BLOCKS(f, from, n, pad, body) do {				\
 	const uint32_t step_ = BLOCK * size_of((f)->dtype);		\
 	const uint8_t *p_ = (from);					\
@@ -502,7 +508,7 @@ static void line_sums(const struct line_form *f, const void *from, uint32_t n, d
 	sums[1] = vd_total(q[0]);
 }
 
-/* Columns of a block stay in registers while the rows go by. */
+/* The columns of a block stay in registers for all rows. */
 static void line_columns(const struct line_form *f, const uint8_t *from, int64_t step,
 			 uint32_t rows, uint32_t n, double *to)
 {
@@ -580,7 +586,7 @@ static double line_squares(const struct line_form *f, const void *from, uint32_t
 	for (i = 0; i < 8; i++)
 		q[i] = vd_set(0);
 	BLOCKS(f, from, n, 0, {
-		/* What completes a block counts 0 times. */
+		/* Padding is multiplied by 0. */
 		const float *times = ones + (rest < BLOCK ? BLOCK - rest : 0);
 
 		EACH {
@@ -620,7 +626,7 @@ static float line_top(const struct line_form *f, const void *from, uint32_t n, b
 static double line_exps(const struct line_form *f, const void *from, uint32_t n, float top,
 			float *to)
 {
-	/* What is further below counts for nothing, infinities without their difference. */
+	/* Values further below do not contribute; the difference of infinities is avoided. */
 	const vf m = v_set(-top);
 	const vf least = v_set(top > -0x1p126f ? top - __builtin_fabsf(top) - 256 :
 			       top > -__FLT_MAX__ ? -__FLT_MAX__ : -__builtin_inff());
@@ -641,7 +647,7 @@ static double line_exps(const struct line_form *f, const void *from, uint32_t n,
 			const vf b = v_sub(hi, at_least);
 			const vf lo = v_add(v_sub(at_least, v_sub(hi, b)), v_sub(m, b));
 
-			/* Beyond that, where the result is 0, it may be as large as anything. */
+			/* Beyond that, where the result is 0, the low part may have any size. */
 			x[j] = math_exp(hi, v_where(v_least(math_abs(hi), v_set(128)), lo,
 						    v_set(0)));
 			v_store(at + j * VL, x[j]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Part of lines_kernel.h: elements of several lines in the same place, where an element
- * is, and elements that change places.
+ * Part of lines_kernel.h: elements at the same position of several lines, positions of
+ * elements, and transposition.
  */
 
 /* --- windows ----------------------------------------------------------------------- */
@@ -44,7 +44,7 @@ static void line_window(const struct line_form *out, uint8_t *to, const struct l
 		window_block(out, to, in, taps, count, (uint64_t)i * size, divisor);
 	if (i == n)
 		return;
-	/* The last elements: one position after the other, their values in between. */
+	/* The last elements: one position after the other, with intermediate results in memory. */
 	EACH
 		x[j] = v_set(divisor != 0 ? 0 : -__builtin_inff());
 	for (t = 0; t < count; t++) {
@@ -90,7 +90,7 @@ static void line_most(uint8_t *to, const uint8_t *const *taps, uint32_t count, u
 
 /* --- places ------------------------------------------------------------------------ */
 
-/* Elements that are @value, or NaN if that is one; by their bits with LINE_FIND_BITS. */
+/* Elements equal to @value, or NaN if it is one; compared as bits with LINE_FIND_BITS. */
 V_INLINE vm matches(vf x, float value, uint32_t how)
 {
 	if (value != value)
@@ -102,7 +102,7 @@ V_INLINE vm matches(vf x, float value, uint32_t how)
 static uint32_t line_find(const struct line_form *f, const void *from, uint32_t n, float value,
 			  uint32_t how)
 {
-	/* What completes a block is none of them. */
+	/* The padding differs from the value. */
 	const float pad = value != value ? 0 : __builtin_nanf("");
 	uint32_t found = n, at = 0, lane;
 
@@ -151,7 +151,7 @@ static uint32_t line_above(const struct line_form *f, const void *line, uint32_t
 
 /* --- squares ----------------------------------------------------------------------- */
 
-/* Words of rows become those of columns by shuffling their halves log(count) times. */
+/* Transposes words by shuffling their halves log(count) times. */
 #define TURN(name, count, rounds, low, high)				\
 V_INLINE void name(uint8_t *to, int64_t to_step, const uint8_t *from, int64_t from_step) \
 {									\
@@ -213,8 +213,8 @@ V_INLINE void turn_square(uint8_t *to, int64_t to_step, const uint8_t *from, int
 }
 
 /*
- * A square whose rows are cache lines: the result's are put together first, for rows of
- * tensors are often as far apart as makes them share places in a cache.
+ * A square whose rows are cache lines: the rows of the result are assembled first, because rows
+ * of tensors are often at distances that map to the same cache sets.
  */
 V_INLINE void turn_lines(uint8_t *to, int64_t to_step, const uint8_t *from, int64_t from_step,
 			 uint32_t side, uint32_t bytes)
@@ -231,7 +231,7 @@ V_INLINE void turn_lines(uint8_t *to, int64_t to_step, const uint8_t *from, int6
 		memcpy(to + r * to_step, tmp[r], 64);
 }
 
-/* Squares of what fits, single elements at the edges. */
+/* Squares where they fit, single elements at the edges. */
 static void line_turn_rest(uint8_t *to, int64_t to_step, const uint8_t *from, int64_t from_step,
 			   uint32_t rows, uint32_t n, uint32_t bytes, uint32_t side)
 {
@@ -294,7 +294,7 @@ V_INLINE void store_vector(void *p, uint32_t dtype, vf x)
 		v_store_bf16(p, x);
 }
 
-/* VL pairs: of halves the second elements are @half behind the first ones. */
+/* VL pairs; if not interleaved, the second elements are @half after the first ones. */
 V_INLINE void turn_pairs(const struct line_rotary *t, uint8_t *d, uint64_t d_half,
 			 const uint8_t *a, uint64_t a_half, const uint8_t *cosine,
 			 const uint8_t *sine)

@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: MIT
 /*
- * COPY from one type to another, UNARY, BINARY, SELECT: an element of the result from those
- * of the inputs in the same place. Elements that do not lie side by side along a line are
- * brought together, a piece of it at a time.
+ * COPY between types, UNARY, BINARY, SELECT: an element of the result is computed from those of
+ * the inputs at the same position. Elements that are not contiguous along a line are gathered,
+ * a piece of the line at a time.
  */
 #include "libaccel/sw/kernels/classes.h"
 #include "lines.h"
 
-/* Elements of a tile: all operands of it are in the second-level cache at once */
+/* Elements of a tile: all its operands fit in the second-level cache */
 #define TILE	16384u
-/* Elements of a piece that are brought together */
+/* Elements of a piece that are gathered */
 #define PIECE	1024u
-/* Lines of the result that are shorter than this are not the best if there are longer ones */
+/* Shorter lines of the result are not used if there are longer ones */
 #define SHORT	32u
-/* Elements of a piece of several lines, and most of a line there */
+/* Maximum elements of a piece of several merged lines, and of a line in it */
 #define ROWS	4096u
 #define ROW	1024u
 
 /**
- * struct map_plan - how it is done
+ * struct map_plan - a prepared operation
  * @k: kernels
  * @nest: lines
- * @out: the result's form, which takes long to find out
- * @row: elements of a line, if several are one for all operands but those that are the same
- *	for each; or 0
- * @same: mask of those
- * @apart: not all operands' elements are side by side
- * @step: then bytes from an element of a line to the next
+ * @out: form of the result, which is expensive to compute
+ * @row: elements of a line, if several lines are merged for all operands except for those that
+ *	are the same for each line; or 0
+ * @same: mask of these
+ * @apart: some operands are not contiguous
+ * @step: bytes from an element of a line to the next, in this case
  */
 struct map_plan {
 	const struct line_kernels *k;
@@ -45,7 +45,7 @@ static bool is_plain(const struct uma_tensor_view *t)
 	return !uma_is_float(t->dtype) && !t->quant;
 }
 
-/* Is it between integers, and would binary32 round them? */
+/* Is it between integers that binary32 would round? */
 static bool between_integers(const struct uma_op *op)
 {
 	const struct uma_tensor_view *a = &op->t[UMA_SLOT_A], *b = &op->t[UMA_SLOT_B];
@@ -59,7 +59,7 @@ static bool between_integers(const struct uma_op *op)
 	       (a->dtype == UMA_DTYPE_S32 || b->dtype == UMA_DTYPE_S32);
 }
 
-/* Do elements of B and C become the result's as they are? */
+/* Are elements of B and C copied unchanged? */
 static bool moves(const struct uma_op *op)
 {
 	return op->opcode == UMA_OP_SELECT &&
@@ -67,7 +67,7 @@ static bool moves(const struct uma_op *op)
 	       uma_same_format(&op->t[UMA_SLOT_C], &op->t[UMA_SLOT_DST]);
 }
 
-/* Integers of 32 bits that only move are numbers of as many bits that nobody looks at. */
+/* 32-bit integers that are only copied are treated as binary32 bits. */
 static bool form_of(struct line_form *form, const struct fast_prog *f, uint32_t slot)
 {
 	if (!line_form_any(form, &f->op->t[slot], slot == UMA_SLOT_DST, f->cpu))
@@ -94,7 +94,7 @@ static void add_step(struct line_map *m, const struct fast_prog *f, uint32_t fun
 	};
 }
 
-/* The steps of the operation; the operands go into the nest. */
+/* Create the steps of the operation; operands are added to the nest. */
 static bool make_steps(struct line_map *m, struct line_nest *nest, const struct fast_prog *f)
 {
 	const struct line_kernels *k = line_kernels_of(f->cpu);
@@ -110,7 +110,7 @@ static bool make_steps(struct line_map *m, struct line_nest *nest, const struct 
 	if (!add_operand(m, nest, f, UMA_SLOT_A))
 		return false;
 	if (op->opcode == UMA_OP_SELECT) {
-		/* 16-bit numbers that only move keep what a NaN says. */
+		/* 16-bit numbers that are only copied keep the payload of a NaN. */
 		if (moves(op) && uma_dtype_bits(op->t[UMA_SLOT_DST].dtype) == 16)
 			return false;
 		add_step(m, f, LINE_SELECT, nest->count);
@@ -132,7 +132,7 @@ static bool make_steps(struct line_map *m, struct line_nest *nest, const struct 
 	return true;
 }
 
-/* Picoseconds of an element, about */
+/* Approximate picoseconds per element */
 static uint64_t cost_of(const struct map_plan *p, const struct uma_op *op)
 {
 	return (op->act > UMA_ACT_LEAKY_RELU ? 200 : 100) + (p->apart ? 1000 : 0);
@@ -144,9 +144,9 @@ static uint32_t gcd(uint32_t a, uint32_t b)
 }
 
 /*
- * A factor of each channel, where channels are few: lines that follow one another become one,
- * with what is the same for each side by side as often as a piece of it has lines. Returns
- * what the line may be cut into multiples of.
+ * A factor for each channel, with few channels: consecutive lines are merged to one, and the
+ * operands that are the same for each line are repeated as often as a piece has lines. Returns
+ * a number whose multiples the line may be divided into.
  */
 static uint32_t rows_together(struct map_plan *p, const struct uma_op *op)
 {
@@ -171,7 +171,7 @@ static uint32_t rows_together(struct map_plan *p, const struct uma_op *op)
 		return 1;
 	p->row = (uint16_t)n;
 	p->same = (uint8_t)same;
-	/* It has no place of its own in a piece of the line. */
+	/* It does not advance with pieces of the line. */
 	nest->one |= same;
 	nest->n = n * nest->size[at];
 	nest->lines /= nest->size[at];
@@ -192,7 +192,7 @@ static bool lines_together(struct map_plan *p, struct fast_prog *f)
 	return true;
 }
 
-/* Lines of the result, or if they are short, those along which A's elements are neighbours. */
+/* Lines of the result or, if these are short, those along which A's elements are contiguous. */
 static bool lines_apart(struct map_plan *p, struct fast_prog *f)
 {
 	struct line_nest *nest = &p->nest;
@@ -247,7 +247,7 @@ static int map_prepare(struct fast_prog *f)
 	for (i = 0; i < n; i++)						\
 		*(type *)(to + i * to_step) = *(const type *)(from + i * from_step)
 
-/* @n elements of 1, 2 or 4 bytes, some bytes apart */
+/* Copy @n elements of 1, 2 or 4 bytes with strides */
 void line_spread(uint8_t *to, int64_t to_step, const uint8_t *from, int64_t from_step,
 		 int64_t bytes, uint32_t n)
 {
@@ -261,7 +261,7 @@ void line_spread(uint8_t *to, int64_t to_step, const uint8_t *from, int64_t from
 		SPREAD(uint8_t);
 }
 
-/* A line: what is apart is computed with in the memory of the thread. */
+/* A line with operands that are not contiguous, which are gathered in scratch memory. */
 static void line_apart(const struct fast_run *r, const struct line_nest *nest,
 		       const struct line_map *m, const struct line_at *line)
 {
@@ -290,7 +290,10 @@ static void line_apart(const struct fast_run *r, const struct line_nest *nest,
 	}
 }
 
-/* Lines that are one: what is the same for each is brought side by side, unless it is at @have. */
+/*
+ * Merged lines: operands that are the same for each line are repeated, unless they are at
+ * @have.
+ */
 static void line_rows(const struct fast_run *r, const struct line_nest *nest,
 		      const struct line_map *m, const struct line_at *line, const uint8_t **have)
 {

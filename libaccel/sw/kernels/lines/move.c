@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: MIT
 /*
- * COPY of elements as they are, in whatever order, and FILL. Where A's neighbours are
- * others than the result's, squares of the two dimensions are turned in registers.
+ * COPY of elements without conversion, for any order of dimensions, and FILL. If A and the
+ * result are contiguous along different dimensions, squares of the two dimensions are
+ * transposed in registers.
  */
 #include "libaccel/sw/kernels/classes.h"
 #include "lines.h"
 
 /* Bytes of a tile */
 #define TILE	65536u
-/* Elements of the dimension in which A's neighbours are, in a tile */
+/* Elements of a tile along A's contiguous dimension */
 #define SQUARE	64u
 
 /**
- * struct move_plan - how it is done
+ * struct move_plan - a prepared operation
  * @k: kernels
  * @nest: lines of the result
  * @bytes: of an element
- * @turned: A's elements lie side by side along another loop, which is taken out of the nest
- * @size: its rounds
- * @to: bytes between them in the result
+ * @turned: A's elements are contiguous along another loop, which is removed from the nest
+ * @size: its iterations
+ * @to: its stride in the result
  * @from: bytes of A between a line's elements
- * @parts: pieces of it
+ * @parts: its number of parts
  */
 struct move_plan {
 	const struct line_kernels *k;
@@ -94,7 +95,7 @@ static int move_prepare(struct fast_prog *f)
 		return 0;
 	if (uma_dtype_bits(d->dtype) < 8)
 		return fast_leave(f, "elements have 4 bits");
-	/* Else class map. */
+	/* Left to class map. */
 	if (copy && !line_same_bits(&op->t[UMA_SLOT_A], d))
 		return 0;
 	p->bytes = uma_dtype_bits(d->dtype) / 8;

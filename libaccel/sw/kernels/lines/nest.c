@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
-/*
- * Lines: how an operation is cut into them, and what stands in memory.
- */
+/* Lines: division of an operation into lines, and the forms of operands. */
 #include "lines.h"
 #include "libaccel/sw/kernels/vec/quotient.h"
 
-/* Bytes are saturated this many units from their zero point, whatever it is */
+/* Bytes saturate at this distance from any zero point, in units of the scale */
 #define SATURATED	600.0f
 
 const struct line_kernels *line_kernels_of(const struct fast_cpu *cpu)
@@ -20,7 +18,7 @@ const struct line_kernels *line_kernels_of(const struct fast_cpu *cpu)
 	return NULL;
 }
 
-/* What an operand's elements are; false: no kernel has this. */
+/* The form of an operand's elements; false: not supported. */
 bool line_form_init(struct line_form *f, const struct uma_tensor_view *t, bool sink,
 		    const struct fast_cpu *cpu)
 {
@@ -44,7 +42,7 @@ bool line_form_init(struct line_form *f, const struct uma_tensor_view *t, bool s
 	return true;
 }
 
-/* Integers of 32 bits, too */
+/* Also 32-bit integers */
 bool line_form_any(struct line_form *f, const struct uma_tensor_view *t, bool sink,
 		   const struct fast_cpu *cpu)
 {
@@ -55,8 +53,8 @@ bool line_form_any(struct line_form *f, const struct uma_tensor_view *t, bool si
 }
 
 /*
- * Does an element of @a become one of @d bit by bit? A byte with one scale there and
- * back is the same: the quotient is off by far less than half of it.
+ * Can elements of @a be copied to @d bit by bit? This includes bytes with the same scale: the
+ * error of dequantising and quantising again is far less than half a unit.
  */
 bool line_same_bits(const struct uma_tensor_view *a, const struct uma_tensor_view *d)
 {
@@ -76,7 +74,7 @@ static uint64_t magnitude(int64_t v)
 	return v < 0 ? -(uint64_t)v : (uint64_t)v;
 }
 
-/* Is the loop @outer one with the loop @inner for all operands? */
+/* Can the loops @outer and @inner be merged for all operands? */
 static bool merges(const struct line_nest *nest, uint32_t outer, const int64_t *stride,
 		   uint64_t size)
 {
@@ -88,7 +86,7 @@ static bool merges(const struct line_nest *nest, uint32_t outer, const int64_t *
 	return nest->size[outer] * size <= UINT32_MAX;
 }
 
-/* Take a loop out. */
+/* Remove a loop. */
 void line_nest_drop(struct line_nest *nest, uint32_t at)
 {
 	uint32_t i;
@@ -100,7 +98,7 @@ void line_nest_drop(struct line_nest *nest, uint32_t at)
 	nest->loops--;
 }
 
-/* A loop for dimension @dim, before those in which the first operand's elements are closer. */
+/* Add a loop for dimension @dim, outside of those with smaller strides of the first operand. */
 static void add_loop(struct line_nest *nest, const struct uma_op *op, uint32_t dim)
 {
 	const struct uma_tensor_view *first = &op->t[nest->slot[0]];
@@ -121,7 +119,7 @@ static void add_loop(struct line_nest *nest, const struct uma_op *op, uint32_t d
 	}
 }
 
-/* Take the innermost of @from's loops, and what merges with it, for the line. */
+/* Use the innermost of @from's loops, and those that merge with it, as the line. */
 static bool take_line(struct line_nest *nest, struct line_nest *from)
 {
 	int64_t stride[LINE_NEST_OPERANDS];
@@ -145,7 +143,7 @@ static bool take_line(struct line_nest *nest, struct line_nest *from)
 	return true;
 }
 
-/* Loops that are one become one; then strides are bytes. */
+/* Merge loops; then convert strides to bytes. */
 static void finish(struct line_nest *nest, const struct uma_op *op)
 {
 	uint32_t i, o;
@@ -164,7 +162,7 @@ static void finish(struct line_nest *nest, const struct uma_op *op)
 	}
 }
 
-/* All dimensions as loops, none of them the line's. */
+/* Add all dimensions as loops, without a line. */
 void line_nest_loops(struct line_nest *nest, const struct uma_op *op)
 {
 	const struct uma_tensor_view *first = &op->t[nest->slot[0]];
@@ -178,13 +176,12 @@ void line_nest_loops(struct line_nest *nest, const struct uma_op *op)
 }
 
 /**
- * line_nest_stretches - find the lines of an operation, which may have loops of their own
- * @nest: count and slot are set; the first operand has all dimensions, in the
- *	others they may be 1
+ * line_nest_stretches - find the lines of an operation, which may have loops within a line
+ * @nest: count and slot are set; the first operand has all dimensions, in others they may be 1
  * @op: operation
- * @along: mask of the dimensions of a line; 0: whichever are the best
+ * @along: mask of the dimensions of a line; 0: choose the best
  *
- * Return: false: no elements of a line lie side by side.
+ * Return: false: no elements of a line are contiguous.
  */
 bool line_nest_stretches(struct line_nest *nest, const struct uma_op *op, uint32_t along)
 {
@@ -216,13 +213,13 @@ bool line_nest_stretches(struct line_nest *nest, const struct uma_op *op, uint32
 	return true;
 }
 
-/* The same, where all elements of a line have to lie side by side. */
+/* The same for lines whose elements must all be contiguous. */
 bool line_nest_init(struct line_nest *nest, const struct uma_op *op, uint32_t along)
 {
 	return line_nest_stretches(nest, op, along) && !nest->inner;
 }
 
-/* Cut into tiles of about @tile elements, and lines too if they may be cut already. */
+/* Divide into tiles of about @tile elements, and also divide lines if that is allowed. */
 bool line_nest_tiles(struct line_nest *nest, struct fast_prog *f, uint32_t tile)
 {
 	uint64_t tiles;
@@ -238,7 +235,7 @@ bool line_nest_tiles(struct line_nest *nest, struct fast_prog *f, uint32_t tile)
 	return true;
 }
 
-/* Where the operands' elements are, from the rounds and the piece. */
+/* Compute the operands' addresses from the iterations and the piece. */
 static void find(const struct line_nest *nest, const struct uma_op *op, struct line_at *at)
 {
 	uint32_t o, i;
@@ -255,7 +252,7 @@ static void find(const struct line_nest *nest, const struct uma_op *op, struct l
 	at->n = UMA_MIN(nest->cut, nest->n - at->piece * nest->cut);
 }
 
-/* Go to the first piece of a tile. Returns how many it has. */
+/* Go to the first piece of a tile. Returns its number of pieces. */
 uint64_t line_nest_seek(const struct line_nest *nest, const struct uma_op *op, uint32_t tile,
 			struct line_at *at)
 {
@@ -272,7 +269,7 @@ uint64_t line_nest_seek(const struct line_nest *nest, const struct uma_op *op, u
 	return UMA_MIN(nest->tile, all - first);
 }
 
-/* A round of the loops from @first to before @end. Returns false: they begin again. */
+/* Advance the loops from @first to before @end. Returns false if they start again. */
 static bool step(const struct line_nest *nest, struct line_at *at, uint32_t first, uint32_t end)
 {
 	uint32_t i, o;
@@ -289,13 +286,13 @@ static bool step(const struct line_nest *nest, struct line_at *at, uint32_t firs
 	return false;
 }
 
-/* The next piece of a nest whose lines are whole. */
+/* The next piece of a nest without loops within lines. */
 void line_nest_next(const struct line_nest *nest, struct line_at *at)
 {
 	step(nest, at, 0, nest->loops);
 }
 
-/* The next stretch of the line. Returns false: there is none, and @at is at the first again. */
+/* The next stretch of the line. Returns false if there is none; @at is at the first again then. */
 bool line_nest_stretch(const struct line_nest *nest, struct line_at *at)
 {
 	return step(nest, at, nest->loops, (uint32_t)nest->loops + nest->inner);
@@ -312,14 +309,14 @@ static bool add_step(struct line_map *m, uint32_t func, uint32_t operand)
 }
 
 /**
- * line_step_operand - a step with a second operand, behind those that are there
+ * line_step_operand - add a step with a second operand
  * @m: steps so far
- * @nest: gets the operand
+ * @nest: receives the operand
  * @f: operation
  * @func: LINE_BINARY()
  * @slot: operand
  *
- * Return: false: no kernel has this.
+ * Return: false: not supported.
  */
 bool line_step_operand(struct line_map *m, struct line_nest *nest, const struct fast_prog *f,
 		       uint32_t func, uint32_t slot)
@@ -332,7 +329,7 @@ bool line_step_operand(struct line_map *m, struct line_nest *nest, const struct 
 	return true;
 }
 
-/* A step of one number, with the operation's parameters. */
+/* Add a step without an operand, with the operation's parameters. */
 bool line_step_alone(struct line_map *m, const struct fast_prog *f, uint32_t func)
 {
 	if (!line_kernels_of(f->cpu)->has_step(func) || !add_step(m, func, 0))
@@ -342,7 +339,7 @@ bool line_step_alone(struct line_map *m, const struct fast_prog *f, uint32_t fun
 	return true;
 }
 
-/* The steps of an operation's epilogue. */
+/* Add the steps of an operation's epilogue. */
 bool line_epilogue(struct line_map *m, struct line_nest *nest, const struct fast_prog *f)
 {
 	const struct uma_op *op = f->op;

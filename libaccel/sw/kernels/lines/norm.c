@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * NORM by a line's own statistics, and SOFTMAX, of lines whose elements lie side by
- * side: a line is read from memory once, and from the nearest cache after that. Lines of
- * a NORM may have stretches with something between them, or with a factor of its own
- * for each of them, as the channels of a group have.
+ * NORM with statistics of the line, and SOFTMAX, for lines whose elements are contiguous: a
+ * line is read once from memory, and then from the nearest cache. Lines of a NORM may consist
+ * of stretches with gaps between them, or with a factor for each, like the channels of a group.
  *
- * Sum and sum of squares are formed in one go, in binary64. Where the mean is large
- * against the deviation the squares' sum is formed once more, of the differences.
+ * Sum and sum of squares are computed in one pass, in binary64. If the mean is large compared
+ * with the deviation, the sum of squares is computed again, from the differences.
  */
 #include <math.h>
 #include "libaccel/sw/kernels/classes.h"
@@ -15,23 +14,23 @@
 
 /* Elements of a tile, unless a line has more */
 #define TILE	16384u
-/* Deviations, and their reciprocals, that binary32 has no trouble with */
+/* Range of deviations, and of their reciprocals, that is safe in binary32 */
 #define RANGE	1e18
-/* Fewer elements side by side than this, in a line of several such stretches, are no gain */
+/* Minimum number of contiguous elements in lines of several stretches */
 #define STRETCH		8u
-/* Elements that go through the model's functions at once */
+/* Elements that the model's functions process at once */
 #define CHUNK	4096u
-/* Elements of a line whose sum, or results, are in scratch memory, behind a chunk */
+/* Maximum elements of a line whose sum, or results, are in scratch memory, after a chunk */
 #define KEPT_MAX	((FAST_SCRATCH / (uint32_t)sizeof(float) - CHUNK) / 2)
 
 /**
- * struct norm_plan - how it is done
+ * struct norm_plan - a prepared operation
  * @k: kernels
  * @nest: lines
- * @quant: those for bytes with scales of their own, NULL: there are none
- * @out: the result's form
- * @second: the second result's
- * @more: first operand of the nest that is none of the steps'; by rank, those that there are:
+ * @quant: kernels for bytes with computed scales, or NULL
+ * @out: form of the result
+ * @second: form of the second result
+ * @more: first operand of the nest that is not used by steps; those that exist, in this order:
  *	addend, second result, scales, zero points
  */
 struct norm_plan {
@@ -45,7 +44,7 @@ struct norm_plan {
 
 _Static_assert(sizeof(struct norm_plan) <= sizeof(((struct fast_prog *)0)->priv), "priv");
 
-/* What follows the statistics, and the operands that it has. */
+/* Create the steps after the statistics, and add their operands. */
 static bool make_steps(struct line_map *m, struct line_nest *nest, const struct fast_prog *f)
 {
 	*nest = (struct line_nest){ .count = 2, .slot = { UMA_SLOT_DST, UMA_SLOT_A } };
@@ -55,7 +54,7 @@ static bool make_steps(struct line_map *m, struct line_nest *nest, const struct 
 	       line_step_alone(m, f, LINE_AFFINE) && line_epilogue(m, nest, f);
 }
 
-/* Slots beside those of the steps, in the order of the nest. */
+/* Slots that are not used by steps, in the order of the nest. */
 static const uint8_t more_slots[] = {
 	UMA_SLOT_C, UMA_SLOT_AUX2, UMA_SLOT_AUX3, UMA_SLOT_AUX4,
 };
@@ -70,7 +69,7 @@ static uint32_t more_operand(const struct norm_plan *p, const struct uma_op *op,
 	return o;
 }
 
-/* An addend, a second result, scales that follow from results. */
+/* Add an addend, a second result, computed scales. */
 static bool add_more(struct fast_prog *f)
 {
 	struct norm_plan *p = (struct norm_plan *)f->priv;
@@ -91,7 +90,7 @@ static bool add_more(struct fast_prog *f)
 		line_form_init(&p->second, &op->t[UMA_SLOT_AUX2], true, f->cpu));
 }
 
-/* What both need; picoseconds of an element, about. */
+/* Common part of prepare(); @cost: approximate picoseconds per element. */
 static bool prepare(struct fast_prog *f, uint64_t cost)
 {
 	struct norm_plan *p = (struct norm_plan *)f->priv;
@@ -124,7 +123,7 @@ static int norm_prepare(struct fast_prog *f)
 	return (!f->op->u.lines.flags || p->nest.n <= KEPT_MAX) || fast_leave(f, FAST_TOO_LONG);
 }
 
-/* Mean and 1 / deviation of a line, stretch by stretch; @at is the same after it. */
+/* Mean and 1 / deviation of a line, stretch by stretch; @at is restored. */
 static void statistics(const struct norm_plan *p, const struct line_form *f, struct line_at *at,
 		       const struct uma_op *op, double *mean, double *rstd)
 {
@@ -152,7 +151,7 @@ static void statistics(const struct norm_plan *p, const struct line_form *f, str
 	*rstd = 1 / sqrt(variance + eps);
 }
 
-/* Numbers at the ends of the range: in binary64, by the model's function. */
+/* Numbers at the ends of the range: in binary64, with the model's function. */
 static void far_line(const struct fast_run *r, const struct line_map *m,
 		     const struct line_at *line, const double *p)
 {
@@ -196,7 +195,7 @@ static void norm_alone(const struct fast_run *r, struct line_map *m, const struc
 		while (line_nest_stretch(&p->nest, &at));
 		return;
 	}
-	/* The mean in two parts: the second takes what its rounding has left. */
+	/* The mean in two parts: the second is the rounding error of the first. */
 	affine[0] = (float)s[0];
 	affine[1] = (float)s[1];
 	affine[2] = (float)(((double)affine[0] - s[0]) * s[1]);
@@ -207,7 +206,7 @@ static void norm_alone(const struct fast_run *r, struct line_map *m, const struc
 
 static const struct line_form plain = { .dtype = UMA_DTYPE_F32, .scale = 1 };
 
-/* Numbers of binary32 as another type, unless they are there already. */
+/* Convert binary32 to another type, unless it is the same. */
 static void convert(const struct norm_plan *p, const struct line_form *form, uint8_t *to,
 		    uint8_t *x, uint32_t n)
 {
@@ -235,9 +234,9 @@ static void add_line(const struct fast_run *r, const struct line_map *m, const s
 }
 
 /*
- * With an addend, two results, or scales that follow from them: what is read more than
- * once, or stored in two types, stands in the second result if that is of binary32, else
- * in scratch memory.
+ * With an addend, two results, or computed scales: values that are read more than once, or
+ * stored in two types, are kept in the second result if that is binary32, else in scratch
+ * memory.
  */
 static void norm_line(const struct fast_run *r, struct line_map *m, const struct line_at *at)
 {
@@ -289,7 +288,7 @@ static void norm_line(const struct fast_run *r, struct line_map *m, const struct
 		convert(p, &p->out, at->at[0], results, at->n);
 }
 
-/* Each line of a tile. */
+/* Run each line of a tile. */
 static int tile_lines(const struct fast_run *r, uint32_t tile,
 		      void (*line)(const struct fast_run *r, struct line_map *m,
 				   const struct line_at *at))
@@ -333,14 +332,14 @@ static int softmax_prepare(struct fast_prog *f)
 		return 0;
 	if (p->nest.inner)
 		return fast_leave(f, FAST_NOT_NEAR);
-	/* The exponentials stand where the result does, or in scratch memory. */
+	/* The exponentials are stored in the result, or in scratch memory. */
 	return (p->out.dtype == UMA_DTYPE_F32 && f->op->func == UMA_SOFTMAX_PLAIN) ||
 	       p->nest.n <= FAST_SCRATCH / sizeof(float) || fast_leave(f, FAST_TOO_LONG);
 }
 
 /*
- * The logarithm: x less that of the sum. The exponentials are only summed up; the
- * difference is formed in binary64, and so rounded once, by the model's function.
+ * The logarithm: x minus that of the sum. The exponentials are only summed; the difference is
+ * computed in binary64, and so rounded once, by the model's function.
  */
 static void log_line(const struct fast_run *r, const struct line_map *m, const struct line_at *at,
 		     float top)
@@ -384,7 +383,7 @@ static void softmax_line(const struct fast_run *r, struct line_map *m, const str
 	if (top - top != 0) {
 		uint32_t i;
 
-		/* Nothing but -infinity: zeros. Else all of it is NaN. */
+		/* All -infinity: zeros. Otherwise all of it is NaN. */
 		for (i = 0; i < at->n; i++)
 			((float *)(void *)line[1])[i] = top == -INFINITY ? 0 : NAN;
 		scale.step[0].p[1] = 1;

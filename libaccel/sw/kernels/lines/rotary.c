@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * ROTARY of heads whose elements lie side by side; floating point, and the same bits
- * as the model's: each product and each sum is rounded.
+ * ROTARY of heads with contiguous floating-point elements, with the model's bits: each product
+ * and each sum is rounded.
  */
 #include "libaccel/sw/kernels/classes.h"
 #include "lines.h"
@@ -10,11 +10,11 @@
 #define TILE	16384u
 
 /**
- * struct rotary_plan - how it is done
+ * struct rotary_plan - a prepared operation
  * @k: kernels
- * @turn: what the kernel needs to know
- * @rows: heads, of all positions
- * @tile: of a tile
+ * @turn: description for the kernel
+ * @rows: heads of all positions
+ * @tile: heads of a tile
  */
 struct rotary_plan {
 	const struct line_kernels *k;
@@ -60,7 +60,7 @@ static int rotary_prepare(struct fast_prog *f)
 	return 1;
 }
 
-/* The position of a row, which is in the tables whatever memory says. */
+/* The position of a row, checked against the size of the tables. */
 static int position_of(const struct fast_run *r, const uint32_t *idx, uint32_t *position)
 {
 	const struct uma_op *op = r->prog->op;
@@ -71,7 +71,7 @@ static int position_of(const struct fast_run *r, const uint32_t *idx, uint32_t *
 	if (!uma_has(op, UMA_SLOT_AUX0))
 		return 0;
 	off = 4 * uma_tensor_offset(t, idx);
-	/* Memory may change: what is checked is the copy. */
+	/* Memory may change: check the copy. */
 	memcpy(position, (const uint8_t *)fast_ptr(t) + off, sizeof(*position));
 	if (*position < op->t[UMA_SLOT_B].dims[0])
 		return 0;

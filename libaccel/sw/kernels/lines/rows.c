@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * GATHER of whole rows: elements along the last dimension lie side by side in both, and
- * an index is that of a row, or of a matrix of them. Each is read once, and judged then.
+ * GATHER of whole rows: elements along the last dimension are contiguous in both, and an index
+ * selects a row, or a matrix of rows. Each index is read once, and then checked.
  */
 #include "libaccel/sw/kernels/classes.h"
 #include "lines.h"
@@ -10,13 +10,13 @@
 #define TILE	65536u
 
 /**
- * struct rows_plan - how it is done
+ * struct rows_plan - a prepared operation
  * @k: kernels
- * @in: A's form
- * @out: the result's
- * @moves: elements stay as they are
- * @rows: of the result: runs along its last dimension
- * @tile: of a tile
+ * @in: form of A
+ * @out: form of the result
+ * @moves: elements are copied unchanged
+ * @rows: runs of the result along its last dimension
+ * @tile: rows of a tile
  */
 struct rows_plan {
 	const struct line_kernels *k;
@@ -37,7 +37,7 @@ static int rows_prepare(struct fast_prog *f)
 	uint32_t i;
 
 	p->k = line_kernels_of(f->cpu);
-	/* A row is a run of A if the last dimension is one of those behind the axis. */
+	/* A row is a contiguous run of A if the last dimension is after the axis. */
 	if (!p->k || uma_tensor_empty(d))
 		return 0;
 	if (op->func != UMA_GATHER_AXIS || op->u.gather.axis + 1u >= a->rank)
@@ -64,7 +64,7 @@ static int rows_prepare(struct fast_prog *f)
 	return 1;
 }
 
-/* The index for a row, which is in A whatever memory says; -1: it is not. */
+/* The index for a row, checked against the size of A; -1: out of range. */
 static int64_t index_of(const struct fast_run *r, const uint32_t *idx)
 {
 	const struct uma_op *op = r->prog->op;
@@ -74,7 +74,7 @@ static int64_t index_of(const struct fast_run *r, const uint32_t *idx)
 	int64_t at;
 	int32_t v;
 
-	/* Memory may change: what is checked is the copy. */
+	/* Memory may change: check the copy. */
 	memcpy(&v, (const uint8_t *)fast_ptr(b) + off, sizeof(v));
 	at = v < 0 ? v + dim : v;
 	if (at >= 0 && at < dim)
@@ -97,7 +97,10 @@ static int rows_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 
 	(void)phase;
 	for (; row < end; row++) {
-		/* B's dimensions may be as many as leave A none before or behind: room for both. */
+		/*
+		 * B may have so many dimensions that A has none before or after the axis: room
+		 * for both.
+		 */
 		uint32_t idx[2 * UMA_MAX_RANK] = { 0 };
 		uint64_t rest = row;
 		uint8_t *at[LINE_OPERANDS];

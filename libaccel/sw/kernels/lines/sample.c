@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * RESIZE, nearest and linear, a line of the result at a time: sums of lines of A with weights,
- * rounded as the model rounds them. Where a line's own dimension is resampled as well, as that of
- * rows of an image with channels first, the elements that it sees are first brought side by side,
- * once for each line of A; so are those of A where only the result's lie side by side.
+ * RESIZE, nearest and linear, one line of the result at a time: weighted sums of lines of A,
+ * rounded as in the model. If the line's own dimension is resampled, as for rows of images with
+ * channels first, the elements that it uses are gathered first, once for each line of A; the
+ * same applies if only the result is contiguous.
  */
 #include "libaccel/sw/kernels/classes.h"
 #include "lines.h"
 
-/* Elements of a line, of A and of the result */
+/* Maximum elements of a line of A and of the result */
 #define LINE_MAX	16384u
 /* Elements of a tile, unless a line has more */
 #define TILE		16384u
@@ -16,10 +16,10 @@
 #define KEPT		4u
 
 /**
- * struct sample_plan - how it is done
+ * struct sample_plan - a prepared operation
  * @k: kernels
- * @in: A's form
- * @out: the result's form
+ * @in: form of A
+ * @out: form of the result
  * @line: dimension of a line
  * @n: its elements
  * @rows: lines of the result
@@ -27,7 +27,7 @@
  * @taps: neighbours along each dimension
  * @step: bytes from an element of A's line to the next
  * @turns: the line's dimension is resampled
- * @raw: elements move as they are stored
+ * @raw: elements are copied unchanged
  */
 struct sample_plan {
 	const struct line_kernels *k;
@@ -50,7 +50,7 @@ static bool is_plain(const struct uma_resize_op *u, uint32_t d)
 	return u->num[d] == 1 && u->den[d] == 1 && !u->off[d];
 }
 
-/* The longest dimension whose elements lie side by side, if possible in both; -1: there is none. */
+/* The longest contiguous dimension, if possible in both; -1: there is none. */
 static int line_of(const struct uma_op *op, bool both)
 {
 	const struct uma_tensor_view *a = &op->t[UMA_SLOT_A], *d = &op->t[UMA_SLOT_DST];
@@ -92,7 +92,7 @@ static int sample_prepare(struct fast_prog *f)
 	for (i = 0; i < d->rank; i++) {
 		p->taps[i] = op->func == UMA_RESIZE_LINEAR && !is_plain(&op->u.resize, i) ? 2 : 1;
 		taps *= p->taps[i];
-		/* Neighbours are summed in the order of dimensions. */
+		/* Neighbours must be summed in the order of dimensions. */
 		if (p->turns && i > p->line && p->taps[i] > 1)
 			return fast_leave(f, FAST_NOT_NEAR);
 	}
@@ -110,20 +110,20 @@ static int sample_prepare(struct fast_prog *f)
 }
 
 /**
- * struct sample - a tile at hand
+ * struct sample - the tile that is processed
  * @p: plan
  * @op: operation
  * @idx: of the line of the result
- * @at: places of neighbours along the other dimensions
+ * @at: positions of neighbours along the other dimensions
  * @weight: their weights
- * @places: of neighbours along the line
+ * @places: positions of neighbours along the line
  * @along: their weights
- * @line: a line of A, side by side
- * @wide: the same, as numbers
+ * @line: a line of A, contiguous
+ * @wide: the same, as binary32
  * @sum: a line of the result
- * @kept: neighbours along the line of lines of A, side by side
- * @from: those lines, or NULL
- * @next: of @kept
+ * @kept: gathered neighbours along the line, for lines of A
+ * @from: these lines, or NULL
+ * @next: next entry of @kept to replace
  */
 struct sample {
 	const struct sample_plan *p;
@@ -176,7 +176,7 @@ static void neighbours(const struct sample *s, uint32_t d, uint32_t o, uint32_t 
 	at[1] = inside(x + 1, dim);
 }
 
-/* @n elements as numbers */
+/* @n elements as binary32 */
 static const float *numbers(const struct sample *s, const uint8_t *from, uint32_t n)
 {
 	const struct line_map m = { .form = { { .dtype = UMA_DTYPE_F32, .scale = 1 }, s->p->in } };
@@ -193,7 +193,7 @@ static const float *numbers(const struct sample *s, const uint8_t *from, uint32_
 	return s->wide;
 }
 
-/* What the elements of a line see of line @from of A: places in @kept. */
+/* Gather what the elements of a line use of line @from of A: returns its number in @kept. */
 static uint32_t see(struct sample *s, const uint8_t *from)
 {
 	const struct sample_plan *p = s->p;
@@ -212,7 +212,7 @@ static uint32_t see(struct sample *s, const uint8_t *from)
 	return k;
 }
 
-/* Elements as they are stored */
+/* Copy elements unchanged */
 static void move_line(const struct sample *s, uint8_t *to, const uint8_t *from)
 {
 	const int64_t bytes = fast_bytes(s->p->in.dtype, 1), step = s->p->step;
@@ -237,7 +237,7 @@ static void move_line(const struct sample *s, uint8_t *to, const uint8_t *from)
 	}
 }
 
-/* Lines of A that a line of the result is a sum of, in the order of dimensions */
+/* Sum the lines of A for a line of the result, in the order of dimensions */
 static void sum_line(struct sample *s, uint8_t *to)
 {
 	const struct line_map m = { .form = { s->p->out, { .dtype = UMA_DTYPE_F32, .scale = 1 } } };

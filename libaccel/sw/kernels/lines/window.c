@@ -1,42 +1,42 @@
 // SPDX-License-Identifier: MIT
 /*
- * POOL, maximum and average, where channels lie side by side: a line of channels of
- * the result from as many of A as the window has positions in it, in their order. Where
- * instead columns lie side by side, some rows of 64 channels are turned in the memory of
- * the thread, and what comes out is turned back: so the order, and each bit, is the same.
+ * POOL, maximum and average, with contiguous channels: a line of channels of the result is
+ * computed from one line of A for each position in the window, in their order. If columns are
+ * contiguous instead, some rows of 64 channels are transposed to scratch memory, and the
+ * results transposed back: so the order, and each bit, is the same.
  */
 #include "libaccel/sw/kernels/classes.h"
 #include "lines.h"
 
-/* Multiply-adds, so to speak, of a tile */
+/* Work of a tile, in operations */
 #define TILE	32768u
-#define SPATIAL	2u	/* first dimension that a window has */
-/* Positions of a window */
+#define SPATIAL	2u	/* first dimension of a window */
+/* Maximum number of positions of a window */
 #define TAPS_MAX	4096u
-/* Channels that are turned at once: a block of the kernels, or two */
+/* Channels that are transposed at once: one or two blocks of the kernels */
 #define PLANES		64u
-/* From so few on the model's rows are as well off. */
+/* With so few channels the model's rows are as fast. */
 #define PLANES_LEAST	4u
 #define TURNED_MAX	(FAST_SCRATCH - TAPS_MAX * sizeof(void *))
 
 /**
- * struct window_plan - how it is done
+ * struct window_plan - a prepared operation
  * @k: kernels
- * @in: A's form
- * @out: the result's form
- * @bytes: maxima of bytes as they are stored
+ * @in: form of A
+ * @out: form of the result
+ * @bytes: maxima of bytes without conversion
  * @taps: positions of a window
- * @outputs: lines
- * @tile: of a tile
- * @turned: columns lie side by side
- * @images: then images,
- * @planes: channels of each, those of all images if these are as far apart,
- * @blocks: PLANES of them each,
- * @rows: rows of results of a tile, along the first dimension that a window has,
- * @slabs: and tiles for all rows
+ * @outputs: number of lines
+ * @tile: lines of a tile
+ * @turned: columns are contiguous; the following members are for this case
+ * @images: number of images
+ * @planes: channels of each image, or of all images if the stride is the same
+ * @blocks: blocks of PLANES channels of each image
+ * @rows: rows of results of a tile, along the first dimension of a window
+ * @slabs: tiles for all rows
  * @size: bytes of an element of DST and of A
- * @image: bytes from image to image, likewise
- * @plane: from channel to channel
+ * @image: bytes from image to image, of DST and of A
+ * @plane: bytes from channel to channel, of DST and of A
  */
 struct window_plan {
 	const struct line_kernels *k;
@@ -59,7 +59,7 @@ struct window_plan {
 
 /* --- plans ------------------------------------------------------------------------- */
 
-/* Elements of a row, along the first dimension that a window has */
+/* Elements of a row, along the first dimension of a window */
 static uint64_t row_elements(const struct uma_tensor_view *t)
 {
 	uint64_t n = 1;
@@ -70,7 +70,7 @@ static uint64_t row_elements(const struct uma_tensor_view *t)
 	return n;
 }
 
-/* Bytes of @rows rows of results, and of those of A that they see, of channels side by side */
+/* Bytes of @rows rows of results, and of the rows of A for these, with contiguous channels */
 static uint64_t turned_bytes(const struct window_plan *p, const struct uma_op *op, uint32_t rows)
 {
 	const struct uma_tensor_view *a = &op->t[UMA_SLOT_A], *d = &op->t[UMA_SLOT_DST];
@@ -82,7 +82,7 @@ static uint64_t turned_bytes(const struct window_plan *p, const struct uma_op *o
 			 rows * row_elements(d) * p->size[0]);
 }
 
-/* Columns lie side by side. */
+/* Prepare for contiguous columns. */
 static int turned_prepare(struct fast_prog *f, struct window_plan *p)
 {
 	const struct uma_op *op = f->op;
@@ -176,8 +176,8 @@ static int window_prepare(struct fast_prog *f)
 /* --- lines of channels ------------------------------------------------------------- */
 
 /*
- * The elements of A that the window of an output has, along dimension @i and those
- * behind it, row-major. Returns how many positions count for an average.
+ * Find the elements of A in the window of an output, along dimension @i and the following ones,
+ * in row-major order. Returns the number of positions that an average counts.
  */
 static uint64_t find_taps(const struct uma_op *op, const uint32_t *idx, uint32_t i,
 			  const uint8_t *at, const uint8_t **taps, uint32_t *count)
@@ -195,11 +195,11 @@ static uint64_t find_taps(const struct uma_op *op, const uint32_t *idx, uint32_t
 
 		if (x < -pad * (int64_t)u->begin[i] || x >= size + pad * (int64_t)u->end[i])
 			continue;
-		/* Three at most, as a compiler that unrolls the calls has to be told. */
+		/* At most three; tells this to compilers that unroll the calls. */
 		if (i + 1 < UMA_MIN(u->spatial, UMA_POOL_SPATIAL)) {
 			uint32_t none = *count;
 
-			/* Outside, only what counts is of interest. */
+			/* Outside of A, only the count matters. */
 			inner = find_taps(op, idx, i + 1, at + x * bytes, taps,
 					  x >= 0 && x < size ? count : &none);
 		} else if (x >= 0 && x < size) {
@@ -210,7 +210,10 @@ static uint64_t find_taps(const struct uma_op *op, const uint32_t *idx, uint32_t
 	return counted;
 }
 
-/* Outputs behind @o whose windows are inside of A along a dimension, if that of @o is. */
+/*
+ * Number of following outputs whose windows are inside of A along a dimension, if that of @o
+ * is.
+ */
 static uint32_t followers(const struct uma_op *op, uint32_t dim, uint32_t o)
 {
 	const struct uma_pool_op *u = &op->u.pool;
@@ -233,7 +236,7 @@ static void output(const struct window_plan *p, const struct uma_op *op, uint8_t
 			     op->func == UMA_POOL_MAX ? 0 : (float)UMA_MAX(counted, 1u));
 }
 
-/* Outputs @at .. @end, whose channels lie side by side. */
+/* Outputs @at .. @end, with contiguous channels. */
 static void outputs(const struct window_plan *p, const struct uma_op *op, const uint8_t **taps,
 		    uint64_t at, uint64_t end)
 {
@@ -260,7 +263,7 @@ static void outputs(const struct window_plan *p, const struct uma_op *op, const 
 		output(p, op, to, taps, count, counted);
 		if (count < p->taps)
 			continue;
-		/* Windows that follow, and are inside as well, have theirs so much further on. */
+		/* For following windows inside of A, the addresses only advance. */
 		for (more = followers(op, last, idx[last]); more && at + 1 < end; more--, at++) {
 			for (i = 0; i < count; i++)
 				taps[i] += step;
@@ -273,8 +276,8 @@ static void outputs(const struct window_plan *p, const struct uma_op *op, const 
 /* --- planes that are turned -------------------------------------------------------- */
 
 /*
- * Rows @y0 .. @y1 of @n channels of the operand, whose first is at @plane, and what they are
- * with channels side by side. Rows that follow each other are one line.
+ * Transpose rows @y0 .. @y1 of @n channels of the operand, the first of which is at @plane, to
+ * contiguous channels. Contiguous rows are one line.
  */
 static void turn_rows(const struct window_plan *p, const struct uma_tensor_view *t, uint32_t s,
 		      uint8_t *plane, uint8_t *turned, uint32_t y0, uint32_t y1, uint32_t n)
@@ -305,7 +308,7 @@ static void turn_rows(const struct window_plan *p, const struct uma_tensor_view 
 	}
 }
 
-/* The operand as it is in the memory of the thread, where row @y0 is at @turned. */
+/* The operand as it is in scratch memory, where row @y0 is at @turned. */
 static void as_turned(struct uma_tensor_view *t, const uint8_t *turned, uint32_t y0)
 {
 	int64_t step = PLANES;
@@ -339,7 +342,7 @@ static void turned_tile(const struct fast_run *r, const struct window_plan *p, u
 	uint8_t *in = (uint8_t *)r->scratch + TAPS_MAX * sizeof(void *), *out = in + in_bytes;
 	const struct uma_tensor_view result = *d;
 
-	/* Channels that are not there count for nothing, but should not take long. */
+	/* Missing channels do not affect the result, but must not be slow. */
 	if (n < PLANES)
 		memset(in, 0, in_bytes);
 	turn_rows(p, a, 1, (uint8_t *)fast_ptr(a) + image * p->image[1] +

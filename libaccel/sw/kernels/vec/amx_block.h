@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Products of blocks with AMX tiles.
+ * Products of blocks with AMX.
  *
- * Four tiles of sums, 32 rows by 32 columns, two of A, two of B: a step along K
- * of 64 bytes is four tile loads for four products, 32 cycles of loads beside 64
- * of products. A is taken where it lies, rows of contiguous elements; B is
- * panels of 16 columns with 4 bytes of K side by side for each, which is what a
- * tile of B is and what packed weights are. What of K is left over of 64 bytes
- * goes through copies that end in zeros, so nothing beyond a row is read.
+ * Four tiles of sums, 32 rows by 32 columns, two of A, two of B: a step of 64 bytes along K has
+ * four tile loads for four products, 32 cycles of loads in parallel with 64 of products. A is
+ * read directly, as rows of contiguous elements; B is panels of 16 columns with 4 bytes of K
+ * contiguous for each, which is the format of a tile of B and of packed weights. The rest of K,
+ * less than 64 bytes, is copied and padded with zeros, so nothing after a row is read.
  *
- * Included once by what has the tile instructions as macros: the kernels, with
- * the compiler's, and a test, with some written in C.
+ * Included once by each user, which defines the tile instructions as macros: the kernels, with
+ * those of the compiler, and a test, with some written in C.
  *
- * Seen on one core of an Emerald Rapids whose tiles do 4698 GOP/s of bytes and 2349
- * GFLOP/s of bf16 on registers alone, K = N = 512 by strips of 32 columns and 256
- * rows: 2960 (63 %) and 1370 (58 %); 1024: 2680 and 1190; 2048: 2500 and 1070. Rows of
- * A that lie one after the other bring 8 % more, prefetching them costs 10 to 20 %.
- * Configuring takes 71 ns, as much as 160 bytes of K for 32 rows and columns.
+ * Measured on one core of an Emerald Rapids, whose AMX reaches 4698 GOP/s for bytes and 2349
+ * GFLOP/s for bf16 on registers alone, with K = N = 512, strips of 32 columns and 256 rows:
+ * 2960 (63 %) and 1370 (58 %); 1024: 2680 and 1190; 2048: 2500 and 1070. Contiguous rows of A
+ * gain 8 %, prefetching them loses 10 to 20 %. Configuring takes 71 ns, as much as 160 bytes of
+ * K for 32 rows and columns.
  */
 #ifndef FAST_AMX_BLOCK_H
 #define FAST_AMX_BLOCK_H
@@ -30,9 +29,7 @@
 /** AMX_ROWS: rows of a tile */
 #define AMX_ROWS		16u
 
-/**
- * enum amx_type - what is multiplied: A by B, signed or unsigned bytes, or bf16
- */
+/** enum amx_type - types: A by B, signed or unsigned bytes, or bf16 */
 enum amx_type {
 	AMX_SS,
 	AMX_SU,
@@ -44,17 +41,17 @@ enum amx_type {
 /**
  * struct amx_product - a product of blocks
  * @a: rows of A
- * @a_ms: distance of rows, bytes
+ * @a_ms: stride of the rows in bytes
  * @b: panels of B, aligned like their elements
- * @b_ks: distance of what belongs to 4 bytes of K, bytes
- * @b_ns: distance of pairs of panels, bytes
- * @b_odd: distance of the second panel of a pair from the first, bytes
+ * @b_ks: bytes from 4 bytes of K to the next
+ * @b_ns: bytes from a pair of panels to the next
+ * @b_odd: bytes from the first panel of a pair to the second
  * @c: sums, row-major, room for whole panels
- * @c_ms: distance of rows, bytes
+ * @c_ms: stride of the rows in bytes
  * @m: rows
  * @panels: panels of 16 columns
  * @k: bytes of K
- * @kc: bytes of K at once, a multiple of 64: 32 rows of A stay in L1 then
+ * @kc: bytes of K at once, a multiple of 64, for which 32 rows of A stay in L1
  * @accumulate: add to @c
  */
 struct amx_product {
@@ -82,19 +79,19 @@ struct amx_config {
 	uint8_t rows[16];
 } __attribute__((aligned(64)));
 
-/* The ends of rows along K, filled up with zeros. */
+/* The ends of rows along K, padded with zeros. */
 struct amx_tails {
 	uint8_t a[2 * AMX_ROWS][AMX_STEP];
 	uint8_t b[2][AMX_ROWS][AMX_STEP];
 } __attribute__((aligned(64)));
 
-/* What tile loads read the compiler does not know: it has to be there by now. */
+/* The compiler does not know what tile loads read: force stores to be complete. */
 static inline void amx_settle(const void *p)
 {
 	__asm__ volatile ("" :: "r"(p) : "memory");
 }
 
-/* Tiles 0 to 3: sums, 4 and 5: A, 6 and 7: B; the second of two rows may be missing. */
+/* Tiles 0 to 3: sums, 4 and 5: A, 6 and 7: B; the second of two rows of tiles may be missing. */
 static inline void amx_configure(uint32_t top, uint32_t bottom)
 {
 	static const uint8_t below[8] = { 0, 0, 1, 1, 0, 1, 2, 2 };
@@ -110,7 +107,7 @@ static inline void amx_configure(uint32_t top, uint32_t bottom)
 	_tile_loadconfig(&c);
 }
 
-/* The type is a constant wherever this is used. */
+/* The type is a constant in all uses. */
 #define AMX_DOT(type, c, a, b) do {			\
 	switch (type) {					\
 	case AMX_SS:					\
@@ -131,9 +128,7 @@ static inline void amx_configure(uint32_t top, uint32_t bottom)
 	}						\
 } while (0)
 
-/**
- * struct amx_panels - one step's operands, and what lies between steps
- */
+/** struct amx_panels - operands of a step, and the strides between steps */
 struct amx_panels {
 	const uint8_t *a0;
 	const uint8_t *a1;
@@ -195,7 +190,7 @@ void amx_sums_out(uint8_t *c, int64_t c_ms, int bottom, int right)
 		_tile_stored(3, c + AMX_ROWS * c_ms + AMX_STEP, c_ms);
 }
 
-/* 32 x 32 sums, or fewer, over @steps steps and @tail, if there is one. */
+/* Up to 32 x 32 sums over @steps steps, and @tail if there is one. */
 static inline __attribute__((always_inline))
 void amx_block(struct amx_panels p, uint32_t steps, const struct amx_panels *tail,
 	       uint8_t *c, int64_t c_ms, int load, int type, int bottom, int right)
@@ -280,8 +275,8 @@ void amx_rows(const struct amx_product *g, uint32_t m0, uint32_t rows, uint32_t 
 }
 
 /*
- * All of a product. The tiles are configured here, as whichever thread this is
- * may have run something else; whoever calls releases them.
+ * A whole product. The tiles are configured here, because the thread may have run other code
+ * before; the caller releases them.
  */
 static inline __attribute__((always_inline))
 void amx_product_of(const struct amx_product *g, int type)

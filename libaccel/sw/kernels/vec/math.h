@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions of vectors. Documentation/numerics.rst says how they work and how good
- * they are; a NaN comes out as one.
+ * Vector functions. Documentation/numerics.rst describes the algorithms and error bounds; NaN
+ * gives NaN.
  */
 #ifndef LIBACCEL_SW_FAST_MATH_H
 #define LIBACCEL_SW_FAST_MATH_H
@@ -32,13 +32,16 @@ V_INLINE vf math_clamp(vf x, vf lo, vf hi)
 	return v_where(v_less(hi, x), hi, x);
 }
 
-/* Finite below, so that a product with zero is zero: the functions' limit at -inf. */
+/*
+ * Limited to a finite number below, so that the product with zero is zero: the functions' limit
+ * at -inf.
+ */
 V_INLINE vf math_finite(vf x)
 {
 	return v_max(v_set(-0x1fffffep103f), x);
 }
 
-/* x less n ln 2, n being the integer next to x / ln 2 */
+/* x minus n ln 2, n being the integer nearest to x / ln 2 */
 V_INLINE vf math_reduce(vf x, vf *n)
 {
 	*n = v_rint(v_mul(x, v_set(1.44269502f)));
@@ -64,7 +67,7 @@ V_INLINE vf math_exp_of(vf x)
 	return math_power(r, n);
 }
 
-/* e^(hi + lo), |lo| small against hi */
+/* e^(hi + lo), |lo| small compared with hi */
 V_INLINE vf math_exp(vf hi, vf lo)
 {
 	vf n;
@@ -82,7 +85,7 @@ V_INLINE vf math_log(vf x)
 	};
 	const vm subnormal = v_less(x, v_of(vi_bits(0x00800000)));
 	const vf y = v_where(subnormal, v_mul(x, v_set(0x1p23f)), x);
-	/* The exponent counts from sqrt(1/2), and is positive. */
+	/* The exponent is relative to sqrt(1/2), and positive. */
 	const vi t = vi_add(vi_of(y), vi_bits(0x3f800000 - 0x3f3504f3));
 	const vf n = v_sub(v_of_ints(vi_shr(t, 23)), v_where(subnormal, v_set(150), v_set(127)));
 	const vf f = v_sub(v_of(vi_add(vi_and(t, vi_bits(0x7fffff)), vi_bits(0x3f3504f3))),
@@ -94,16 +97,16 @@ V_INLINE vf math_log(vf x)
 	r = v_fma(n, v_set(0.693145752f), v_add(r, f));
 	r = v_where(v_equal(x, v_set(0)), v_set(-__builtin_inff()), r);
 	r = v_where(v_less(x, v_set(0)), v_set(__builtin_nanf("")), r);
-	/* Infinity, or no number */
+	/* Infinity or NaN */
 	return v_where(v_less(x, v_set(__builtin_inff())), r, v_mul(x, x));
 }
 
-/* Below it math_sigmoid() is 0: e^87 and its inverse are no subnormal numbers yet. */
+/* Below this math_sigmoid() is 0: e^87 and its inverse are still normal numbers. */
 #define MATH_SIGMOID_LEAST	-87.0f
 
 /*
- * 1 / (1 + e^-x). Layers that are saturated would fill up with subnormal numbers, and processors
- * take a hundred cycles for each product with one.
+ * 1 / (1 + e^-x). The results of saturated layers would be subnormal numbers, for which
+ * processors take a hundred cycles per product.
  */
 V_INLINE vf math_sigmoid(vf x)
 {
@@ -113,14 +116,14 @@ V_INLINE vf math_sigmoid(vf x)
 	return v_where(v_less(x, v_set(MATH_SIGMOID_LEAST)), v_set(0), y);
 }
 
-/* (tanh(x) / x - 1) / x^2 in x^2, |x| <= 0.625; beyond by the exponential */
+/* (tanh(x) / x - 1) / x^2 in x^2, |x| <= 0.625; with the exponential beyond */
 V_INLINE vf math_tanh(vf x)
 {
 	static const float c[] = {
 		0.00229274482f, -0.00834394526f, 0.0217689183f, -0.0539592579f, 0.133333042f,
 		-0.333333343f
 	};
-	/* Of an odd function the sign comes last: what is large overflows nowhere. */
+	/* The sign is applied last, so large arguments do not overflow. */
 	const vf a = v_min(v_set(10), math_abs(x)), z = v_mul(a, a);
 	const vf near = v_fma(a, v_mul(z, MATH_HORNER(z, c)), a);
 	const vf e = math_exp(v_add(a, a), v_set(0));
@@ -129,7 +132,7 @@ V_INLINE vf math_tanh(vf x)
 	return math_sign(v_where(v_less(a, v_set(0.625f)), near, far), x);
 }
 
-/* x erfc(-x / sqrt(2)) / 2; erfc as the model has it */
+/* x erfc(-x / sqrt(2)) / 2; erfc as in the model */
 V_INLINE vf math_gelu_any(vf x)
 {
 	static const float c[] = {
@@ -159,13 +162,13 @@ V_INLINE vf math_gelu_tanh_any(vf x)
 
 #ifdef HAS_TABLE
 
-/* Pieces of a: as many as a table has entries, from 0 to MATH_PIECES_END */
+/* Intervals of a: as many as a table has entries, from 0 to MATH_PIECES_END */
 #define MATH_PIECE	0.1875f
 #define MATH_PIECES_END	6.0f
 
 /*
- * erfc(a / sqrt(2)) / 2 on each piece in the distance from its middle, the highest
- * power first: within 2.1 units of rounding of itself
+ * erfc(a / sqrt(2)) / 2 on each interval as a polynomial in the distance from its middle,
+ * highest power first: relative error at most 2.1 u
  */
 static const float math_phi[][32] = {
 	{
@@ -238,7 +241,7 @@ static const float math_phi[][32] = {
 	},
 };
 
-/* The same of the tanh form: 1 / (1 + e^(2 sqrt(2 / pi) (a + 0.044715 a^3))) */
+/* The same for the tanh form: 1 / (1 + e^(2 sqrt(2 / pi) (a + 0.044715 a^3))) */
 static const float math_phi_tanh[][32] = {
 	{
 		0.000806095661f, 0.00222866633f, 0.00312850508f, 0.00331014232f, 0.00278472109f,
@@ -311,7 +314,7 @@ static const float math_phi_tanh[][32] = {
 	},
 };
 
-/* x times the function of -x, by pieces; true if there are numbers below all of them */
+/* x times the function of -x, by intervals; true if there are numbers below all of them */
 V_INLINE bool math_pieces(vf x[4], const float (*table)[32])
 {
 	vm below = vm_none();
@@ -327,7 +330,7 @@ V_INLINE bool math_pieces(vf x[4], const float (*table)[32])
 			     v_set(MATH_PIECE / 2));
 		q[j] = v_table32(table[0], i[j]);
 	}
-	/* A coefficient's table is loaded once for all four. */
+	/* The table of a coefficient is loaded once for all four. */
 	_Pragma("GCC unroll 8")
 	for (int k = 1; k < 7; k++) {
 		_Pragma("GCC unroll 4")
@@ -374,7 +377,7 @@ V_INLINE void name(vf x[4])						\
 MATH_GELU(math_gelu, math_phi, math_gelu_any)
 MATH_GELU(math_gelu_tanh, math_phi_tanh, math_gelu_tanh_any)
 
-/* Is an activation among those of math_act()? */
+/* Does math_act() have the activation? */
 V_INLINE bool math_has_act(uint32_t act)
 {
 	return act >= UMA_ACT_RELU && act <= UMA_ACT_HARD_SWISH;
@@ -388,7 +391,7 @@ V_INLINE bool math_has_act(uint32_t act)
 		x[j] = (expr);						\
 	}
 
-/* An activation with its parameters, as the model defines it. */
+/* An activation with its parameters, as defined by the model. */
 V_INLINE void math_act(vf x[4], uint32_t act, vf p0, vf p1)
 {
 	switch (act) {

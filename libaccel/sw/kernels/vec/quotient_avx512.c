@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * Quotients by a constant without a division. With 1 / s = r + t, r and t rounded,
- * fma(v, r, v t) has one rounding where it matters, and is v / s rounded but where
- * v / s lies within 2^-47 of the middle between two numbers. So the integer next
- * to it is another one for hardly any s: and for which ones can be seen beforehand,
- * since both grow with v, and only change at the middles between two integers.
+ * Quotients by a constant without a division. With 1 / s = r + t, r and t rounded, fma(v, r, v
+ * t) has one relevant rounding, and equals the rounded v / s unless v / s is within 2^-47 of
+ * the middle between two numbers. So the nearest integer differs for hardly any s, and these
+ * can be determined in advance, since both grow with v, and only change at the middles between
+ * two integers.
  */
 #include <immintrin.h>
 #include <stdint.h>
 #include "quotient.h"
 
-/* Results of bytes are saturated from here on, whatever their zero point. */
+/* Byte results saturate from here on, for any zero point. */
 #define LARGEST		512
 
 static __m512i by_division(__m512 v, float scale)
@@ -27,11 +27,12 @@ static __m512i by_product(__m512 v, float times, float rest)
 /**
  * fast_quotient - the reciprocal of a scale in two parts
  * @scale: positive; neither it nor its reciprocal near the ends of the range
- * @times: out: the number next to 1 / @scale
- * @rest: out: what is left
+ * @times: out: 1 / @scale rounded
+ * @rest: out: the remainder
  *
- * Return: does v x @times + v x @rest, the latter product rounded, round to the integer that
- * v / @scale does? For all v whose integers are within 512, and beyond to one that is.
+ * Return: does v x @times + v x @rest, the latter product rounded, round to the same integer as
+ * v / @scale, for all v whose integers are within 512, and for larger ones to an integer
+ * that is beyond?
  */
 bool fast_quotient(float scale, float *times, float *rest)
 {
@@ -46,7 +47,10 @@ bool fast_quotient(float scale, float *times, float *rest)
 		const __m512 at = _mm512_mul_ps(_mm512_add_ps(n, _mm512_set1_ps(0.5f)),
 						_mm512_set1_ps(scale));
 
-		/* Numbers around the one where it changes; negative ones mirror them. */
+		/*
+		 * Test numbers around the one where the result changes; negative ones are
+		 * symmetric.
+		 */
 		for (ulps = -3; ulps <= 3; ulps++) {
 			const __m512i bits = _mm512_add_epi32(_mm512_castps_si512(at),
 							      _mm512_set1_epi32(ulps));

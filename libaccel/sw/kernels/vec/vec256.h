@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Vectors of 256 bits: VL numbers of binary32 (vf) or of 32 bits (vi).
- */
+/* 256-bit vectors of VL binary32 numbers (vf) or 32-bit integers (vi). */
 #ifndef LIBACCEL_SW_FAST_VEC256_H
 #define LIBACCEL_SW_FAST_VEC256_H
 
@@ -27,7 +25,7 @@ V_INLINE vf v_div(vf a, vf b)		{ return _mm256_div_ps(a, b); }
 V_INLINE vf v_fma(vf a, vf b, vf c)	{ return _mm256_fmadd_ps(a, b, c); }
 V_INLINE vf v_fnma(vf a, vf b, vf c)	{ return _mm256_fnmadd_ps(a, b, c); }
 
-/* The second if one is no number. */
+/* The second operand if one is NaN. */
 V_INLINE vf v_max(vf a, vf b)		{ return _mm256_max_ps(a, b); }
 V_INLINE vf v_min(vf a, vf b)		{ return _mm256_min_ps(a, b); }
 
@@ -50,7 +48,7 @@ V_INLINE vi vi_shl(vi a, int n)		{ return _mm256_slli_epi32(a, n); }
 V_INLINE vi vi_shr(vi a, int n)		{ return _mm256_srli_epi32(a, n); }
 
 V_INLINE vi vi_sar(vi a, int n)		{ return _mm256_srai_epi32(a, n); }
-/* Each by its own distance; one beyond the width shifts everything out. */
+/* Per-lane shift counts; one beyond the width shifts out all bits. */
 V_INLINE vi vi_shift_left(vi a, vi b)	{ return _mm256_sllv_epi32(a, b); }
 V_INLINE vi vi_shift_right(vi a, vi b)	{ return _mm256_srav_epi32(a, b); }
 
@@ -63,10 +61,13 @@ V_INLINE vi vi_mul_high(vi a, vi b)
 	return _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
 }
 
-/* Integers next to numbers; what is out of reach becomes the smallest one. */
+/* Round to the nearest integer; out of range gives the smallest one. */
 V_INLINE vi vi_nearest(vf x)		{ return _mm256_cvtps_epi32(x); }
 
-/* Words, or pairs of them, of either vector in turn: of the low, or high half of each 128 bits. */
+/*
+ * Interleave words, or pairs of them, of two vectors: of the low, or high half of each 128
+ * bits.
+ */
 V_INLINE vi vi_low_words(vi a, vi b)	{ return _mm256_unpacklo_epi32(a, b); }
 V_INLINE vi vi_high_words(vi a, vi b)	{ return _mm256_unpackhi_epi32(a, b); }
 V_INLINE vi vi_low_pairs(vi a, vi b)	{ return _mm256_unpacklo_epi64(a, b); }
@@ -160,7 +161,7 @@ V_INLINE vi vi_field(vi word, vi mask, vi bits)
 	return _mm256_xor_si256(_mm256_and_si256(word, mask), bits);
 }
 
-/* Sums of neighbours, those of @a first. */
+/* Sums of adjacent lanes, those of @a first. */
 V_INLINE vf v_add_pairs(vf a, vf b)
 {
 	const __m256 x = _mm256_hadd_ps(a, b);	/* a's, b's, in each half */
@@ -168,7 +169,7 @@ V_INLINE vf v_add_pairs(vf a, vf b)
 	return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(x), 0xd8));
 }
 
-/* The even and the odd lanes of @a and @b, and back. */
+/* Separate the even and the odd lanes of @a and @b, and the inverse. */
 V_INLINE void v_part(vf *even, vf *odd, vf a, vf b)
 {
 	const vf x = _mm256_permute2f128_ps(a, b, 0x20), y = _mm256_permute2f128_ps(a, b, 0x31);
@@ -185,7 +186,7 @@ V_INLINE void v_join(vf *a, vf *b, vf even, vf odd)
 	*b = _mm256_permute2f128_ps(x, y, 0x31);
 }
 
-/* Masks of lanes; comparisons with a NaN are false but for v_unordered(). */
+/* Masks of lanes; comparisons with a NaN are false except for v_unordered(). */
 typedef __m256 vm;
 
 V_INLINE vm v_less(vf a, vf b)		{ return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
@@ -254,7 +255,7 @@ V_INLINE void v_store_f16(void *p, vf x)
 	_mm_storeu_si128(p, _mm256_cvtps_ph(x, 0));
 }
 
-/* To nearest even, subnormal numbers too; a NaN becomes quiet. */
+/* Round to nearest even, keeping subnormal numbers; a NaN becomes quiet. */
 V_INLINE void v_store_bf16(void *p, vf x)
 {
 	const vi bits = vi_of(x), odd = vi_and(vi_shr(bits, 16), vi_set(1));

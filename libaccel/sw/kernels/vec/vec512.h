@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Vectors of 512 bits: VL numbers of binary32 (vf) or of 32 bits (vi).
- */
+/* 512-bit vectors of VL binary32 numbers (vf) or 32-bit integers (vi). */
 #ifndef LIBACCEL_SW_FAST_VEC512_H
 #define LIBACCEL_SW_FAST_VEC512_H
 
@@ -29,7 +27,7 @@ V_INLINE vf v_div(vf a, vf b)		{ return _mm512_div_ps(a, b); }
 V_INLINE vf v_fma(vf a, vf b, vf c)	{ return _mm512_fmadd_ps(a, b, c); }
 V_INLINE vf v_fnma(vf a, vf b, vf c)	{ return _mm512_fnmadd_ps(a, b, c); }
 
-/* The second if one is no number. */
+/* The second operand if one is NaN. */
 V_INLINE vf v_max(vf a, vf b)		{ return _mm512_max_ps(a, b); }
 V_INLINE vf v_min(vf a, vf b)		{ return _mm512_min_ps(a, b); }
 
@@ -52,7 +50,7 @@ V_INLINE vi vi_shl(vi a, int n)		{ return _mm512_slli_epi32(a, (unsigned int)n);
 V_INLINE vi vi_shr(vi a, int n)		{ return _mm512_srli_epi32(a, (unsigned int)n); }
 
 V_INLINE vi vi_sar(vi a, int n)		{ return _mm512_srai_epi32(a, (unsigned int)n); }
-/* Each by its own distance; one beyond the width shifts everything out. */
+/* Per-lane shift counts; one beyond the width shifts out all bits. */
 V_INLINE vi vi_shift_left(vi a, vi b)	{ return _mm512_sllv_epi32(a, b); }
 V_INLINE vi vi_shift_right(vi a, vi b)	{ return _mm512_srav_epi32(a, b); }
 
@@ -65,10 +63,13 @@ V_INLINE vi vi_mul_high(vi a, vi b)
 	return _mm512_mask_blend_epi32(0xaaaa, _mm512_srli_epi64(even, 32), odd);
 }
 
-/* Integers next to numbers; what is out of reach becomes the smallest one. */
+/* Round to the nearest integer; out of range gives the smallest one. */
 V_INLINE vi vi_nearest(vf x)		{ return _mm512_cvtps_epi32(x); }
 
-/* Words, or pairs of them, of either vector in turn: of the low, or high half of each 128 bits. */
+/*
+ * Interleave words, or pairs of them, of two vectors: of the low, or high half of each 128
+ * bits.
+ */
 V_INLINE vi vi_low_words(vi a, vi b)	{ return _mm512_unpacklo_epi32(a, b); }
 V_INLINE vi vi_high_words(vi a, vi b)	{ return _mm512_unpackhi_epi32(a, b); }
 V_INLINE vi vi_low_pairs(vi a, vi b)	{ return _mm512_unpacklo_epi64(a, b); }
@@ -151,7 +152,7 @@ V_INLINE vi vi_field(vi word, vi mask, vi bits)
 	return _mm512_ternarylogic_epi32(word, mask, bits, 0x6a);
 }
 
-/* The even and the odd lanes of @a and @b, and back. */
+/* Separate the even and the odd lanes of @a and @b, and the inverse. */
 V_INLINE void v_part(vf *even, vf *odd, vf a, vf b)
 {
 	const vi at = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
@@ -168,7 +169,7 @@ V_INLINE void v_join(vf *a, vf *b, vf even, vf odd)
 	*b = _mm512_permutex2var_ps(even, vi_add(at, vi_set(8)), odd);
 }
 
-/* Sums of neighbours, those of @a first. */
+/* Sums of adjacent lanes, those of @a first. */
 V_INLINE vf v_add_pairs(vf a, vf b)
 {
 	vf even, odd;
@@ -177,13 +178,13 @@ V_INLINE vf v_add_pairs(vf a, vf b)
 	return v_add(even, odd);
 }
 
-/* An entry for the lowest four bits of each word. */
+/* Look up the lowest four bits of each word. */
 V_INLINE vf v_table(const float *table, vi index)
 {
 	return _mm512_permutexvar_ps(index, _mm512_loadu_ps(table));
 }
 
-/* 16 x 16 words turned: pairs of rows, then fours, then the quarters of vectors. */
+/* Transpose 16 x 16 words: pairs of rows, then fours, then the quarters of vectors. */
 V_INLINE void vi_transpose(vi v[16])
 {
 	vi t[16];
@@ -217,7 +218,7 @@ V_INLINE void vi_transpose(vi v[16])
 	}
 }
 
-/* Masks of lanes; comparisons with a NaN are false but for v_unordered(). */
+/* Masks of lanes; comparisons with a NaN are false except for v_unordered(). */
 typedef __mmask16 vm;
 
 V_INLINE vm v_less(vf a, vf b)		{ return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
@@ -239,7 +240,7 @@ V_INLINE vf v_sqrt(vf x)		{ return _mm512_sqrt_ps(x); }
 V_INLINE vf v_rint(vf x)		{ return _mm512_roundscale_ps(x, 0x08); }
 V_INLINE vf v_spread(vf x)		{ return _mm512_broadcastss_ps(_mm512_castps512_ps128(x)); }
 
-/* 1 / x within two units of rounding, for x from 1 to 2^100 */
+/* 1 / x, error at most two units of rounding, for x from 1 to 2^100 */
 V_INLINE vf v_inverse(vf x)
 {
 	const vf r = _mm512_rcp14_ps(x);
@@ -281,7 +282,7 @@ V_INLINE void v_store_f16(void *p, vf x)
 	_mm256_storeu_si256(p, _mm512_cvtps_ph(x, 0));
 }
 
-/* To nearest even, subnormal numbers too; a NaN becomes quiet. */
+/* Round to nearest even, keeping subnormal numbers; a NaN becomes quiet. */
 V_INLINE void v_store_bf16(void *p, vf x)
 {
 	const vi bits = vi_of(x), odd = vi_and(vi_shr(bits, 16), vi_set(1));
@@ -309,7 +310,7 @@ V_INLINE void v_store_bytes4(void *p, const vf *x, int32_t zero, bool is_signed)
 /* The integer part of positive numbers below 2^31 */
 V_INLINE vi vi_whole(vf x)		{ return _mm512_cvttps_epi32(x); }
 
-/* An entry of 32 for the lowest five bits of each word. */
+/* Look up the lowest five bits of each word in 32 entries. */
 V_INLINE vf v_table32(const float *table, vi index)
 {
 	return _mm512_permutex2var_ps(_mm512_loadu_ps(table), index, _mm512_loadu_ps(table + 16));
