@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Convolutions as sums over taps: which are taken, and how they are cut. A tile
- * brings in the inputs of a few rows of outputs, in its own memory, and multiplies
- * them by panels of output channels.
+ * Convolutions as sums over taps: which ones are supported, and how they are divided. A tile
+ * copies the inputs of a few rows of outputs to scratch memory, and multiplies them by panels
+ * of output channels.
  */
 #include <string.h>
 #include "libaccel/sw/kernels/classes.h"
@@ -10,20 +10,20 @@
 
 /* Bytes of a patch that leave room for weights in the second-level cache */
 #define PATCH_MAX	(320u * 1024u)
-/* Output channels that blocks pay for */
+/* Minimum number of output channels for which blocks are worthwhile */
 #define MIN_CHANNELS	8u
-/* Fewer input channels than this, and taps of a row are taken together */
+/* With fewer input channels than this, the taps of a row are merged */
 #define MERGE_CHANNELS	16u
-/* Rows of a GEMM that blocks pay for */
+/* Minimum number of rows of a GEMM for which blocks are worthwhile */
 #define MIN_PIXELS	16u
-/* Bytes of a row of A whose sums are short */
+/* Maximum bytes of a row of A for which the epilogue matters */
 #define POINTWISE_K	4096
-/* Lines of the first-level cache that are so far apart share a set, which has so many */
+/* Lines of the first-level cache at this distance map to the same set; number of lines of a set */
 #define SET_BYTES	4096
 #define SET_LINES	12u
-/* Output channels that pay for a copy of the inputs */
+/* Minimum number of output channels for which copying the inputs is worthwhile */
 #define COPY_CHANNELS	128u
-/* Products of bytes that surely stay within s32 */
+/* Number of products of bytes whose sum is certainly within s32 */
 #define K_BYTES		32768u
 
 static uint64_t patch_bytes(const struct conv_prog *c, uint32_t rows)
@@ -34,13 +34,13 @@ static uint64_t patch_bytes(const struct conv_prog *c, uint32_t rows)
 /* --- types and weights ------------------------------------------------------------ */
 
 /*
- * Bytes: with A' = A + 128 where inputs are flipped, B' = B +- 128 where the products
- * flip weights, za' and zb' likewise,
+ * Bytes: with A' = A + 128 where inputs are inverted, B' = B +- 128 where the products invert
+ * weights, za' and zb' likewise,
  *
  *	sum (A - za) (B - zb) = sum A' B' - za' sum (B' - zb') - zb' sum A'
  *
- * Only the instruction of VNNI asks for that. Tiles multiply any signs, but the sums of
- * weights and inputs are @k's.
+ * Only the VNNI instruction needs this. AMX multiplies bytes of any signedness, but the sums of
+ * weights and inputs are computed with @k.
  */
 static bool choose_bytes(struct conv_prog *c, const struct fast_prog *p)
 {
@@ -77,7 +77,7 @@ static bool choose_bytes(struct conv_prog *c, const struct fast_prog *p)
 		c->zb += us ? -128 : 128;
 	c->b_none = flips ? 0x80 : 0;
 	c->b_one = flips ? 0x81 : 1;
-	/* Sums of inputs are those of whole steps. */
+	/* Sums of inputs need whole steps. */
 	c->zeros = b->zero_addr != 0;
 	return !c->merged || !(c->zb || c->zeros);
 }
@@ -141,7 +141,7 @@ static bool choose_weights(struct conv_prog *c, const struct fast_prog *p)
 
 /* --- tiles ---------------------------------------------------------------------- */
 
-/* May rows of outputs be walked as one? Only where a tap sees as many inputs. */
+/* Can rows of outputs be merged to one? Only if taps see as many inputs. */
 static bool is_flat(const struct conv_prog *c, const struct uma_op *op)
 {
 	const uint32_t rank = op->t[UMA_SLOT_DST].rank;
@@ -159,7 +159,7 @@ static bool is_flat(const struct conv_prog *c, const struct uma_op *op)
 	       (c->g.out[1] - 1ull) * c->g.stride[1] < c->g.in[1];
 }
 
-/* Windows within the input, whose channels are whole steps as they are. */
+/* Windows inside of the input, whose channels are whole steps without padding. */
 static bool is_in_place(const struct conv_prog *c)
 {
 	const struct conv_plan *g = &c->g;
@@ -175,7 +175,7 @@ static bool is_in_place(const struct conv_prog *c)
 	return true;
 }
 
-/* Do inputs of outputs side by side meet in a set of the first-level cache? */
+/* Do inputs of adjacent outputs map to the same set of the first-level cache? */
 static bool meets(const struct conv_prog *c)
 {
 	const int64_t stride = c->g.a_stride[c->gemm ? CONV_Y : CONV_X] * c->g.stride[1];
@@ -183,7 +183,7 @@ static bool meets(const struct conv_prog *c)
 	return stride * c->es % SET_BYTES == 0;
 }
 
-/* Outputs and vectors of a block. */
+/* Choose the outputs and vectors of a block. */
 static void choose_block(struct conv_prog *c, uint32_t l2)
 {
 	const uint32_t width = c->flat ? c->cols * c->rows : c->cols;
@@ -202,8 +202,8 @@ static void choose_block(struct conv_prog *c, uint32_t l2)
 }
 
 /*
- * Rows of a tile, so that every thread has some. A row whose inputs are too many, as those of
- * sound, or of taps far apart, is cut as well.
+ * Rows of a tile, such that every thread has some tiles. A row with too many inputs, as for
+ * audio or distant taps, is divided, too.
  */
 static bool choose_rows(struct conv_prog *c, struct fast_prog *p, uint32_t want)
 {
@@ -217,7 +217,7 @@ static bool choose_rows(struct conv_prog *c, struct fast_prog *p, uint32_t want)
 		c->cols = (c->cols + 1) / 2;
 	if (patch_bytes(c, rows) > FAST_SCRATCH / 4)
 		return fast_leave(p, "the inputs of a few outputs are too many");
-	/* Rows that are shared by two tiles are brought in twice. */
+	/* Rows of inputs that two tiles need are copied twice. */
 	while (rows > 4 * c->g.kernel[0] &&
 	       (uint64_t)c->g.images * c->g.groups * conv_xblocks(c) *
 	       ((c->g.out[0] + rows - 1) / rows) < want)
@@ -228,14 +228,14 @@ static bool choose_rows(struct conv_prog *c, struct fast_prog *p, uint32_t want)
 	return true;
 }
 
-/* Inputs that lie in place, and fewer than weights: tiles had better share inputs. */
+/* Inputs that are not copied, and fewer than weights: tiles should share inputs. */
 static bool has_few_inputs(const struct conv_plan *g)
 {
 	return (uint64_t)g->in[0] * g->in[1] <
 	       (uint64_t)g->m * g->kernel[0] * g->kernel[1];
 }
 
-/* What there is to do before sums: weights to look at, @patches patches to share. */
+/* Work before the sums: reading weights, and @patches patches to share. */
 static void first_phase(struct conv_prog *c, struct fast_prog *p, uint64_t patches)
 {
 	const uint64_t before = (conv_col_bytes(c) + conv_weights_bytes(c) + 63) / 64 * 64;
@@ -278,9 +278,9 @@ static bool choose_tiles(struct conv_prog *c, struct fast_prog *p)
 }
 
 /*
- * Inputs that lie in place are copied nevertheless where rows of outputs are short and not
- * one row, but those of copies are, and many channels pay for it. Copies are a cache line
- * further apart if they would meet.
+ * Inputs that could be read directly are copied if rows of outputs are short and cannot be
+ * merged, but would be mergeable in a copy, and if there are enough channels. Pixels of the
+ * copy are padded by a cache line if they would map to the same sets.
  */
 static void choose_pitch(struct conv_prog *c)
 {
@@ -294,7 +294,7 @@ static void choose_pitch(struct conv_prog *c)
 		c->px += 64;
 }
 
-/* Types, weights, end and tiles of what has a geometry. */
+/* Types, weights, epilogue and tiles, once the geometry is known. */
 static int plan(struct conv_prog *c, struct fast_prog *p)
 {
 	const struct uma_tensor_view *a = &p->op->t[UMA_SLOT_A];
@@ -326,7 +326,7 @@ static int conv_prepare(struct fast_prog *p)
 		return fast_leave(p, "transposed convolutions have no kernel");
 	if (!c->g.c || c->g.m < MIN_CHANNELS || !c->g.kernel[0] || !c->g.kernel[1])
 		return fast_leave(p, "a group has too few output channels");
-	/* Sizes that are small numbers. */
+	/* Sizes must be small numbers. */
 	if (c->g.c > 1u << 16 || c->g.out[1] > 1u << 16 || c->g.stride[1] > 1u << 10 ||
 	    (uint64_t)c->g.kernel[1] * c->g.dilation[1] > 1u << 16 ||
 	    (uint64_t)c->g.kernel[0] * c->g.dilation[0] > 1u << 16 || c->g.out[0] > 1u << 16 ||
@@ -335,7 +335,7 @@ static int conv_prepare(struct fast_prog *p)
 	return plan(c, p);
 }
 
-/* A GEMM's rows as pixels of a column, its columns as output channels. */
+/* A GEMM's rows are pixels of a column, its columns are output channels. */
 static void gemm_geometry(const struct uma_op *op, struct conv_plan *g)
 {
 	const struct uma_tensor_view *d = &op->t[UMA_SLOT_DST], *a = &op->t[UMA_SLOT_A];
@@ -357,9 +357,9 @@ static void gemm_geometry(const struct uma_op *op, struct conv_plan *g)
 }
 
 /*
- * A GEMM by constant weights is a convolution with one tap. Where results are made
- * in registers, and sums are short enough for their end to matter, it is one here:
- * the end of 16 results is as much as 64 to 100 multiply-adds of a GEMM's epilogue.
+ * A GEMM with constant weights is a convolution with one tap. It is run as one if the epilogue
+ * can be computed in registers, and sums are short enough for that to matter: the separate
+ * epilogue of a GEMM takes as long as 64 to 100 multiply-adds for 16 results.
  */
 static int pointwise_prepare(struct fast_prog *p)
 {
@@ -382,7 +382,7 @@ static int pointwise_prepare(struct fast_prog *p)
 static uint32_t pointwise_candidates(const struct fast_prog *p, struct fast_hint *out,
 				     uint32_t max)
 {
-	/* Any hint is for the GEMM that this is as well. */
+	/* Hints are also for the same operation as a GEMM. */
 	const struct fast_hint all[] = {
 		{ .mt = 112 }, { .mt = 224 }, { .nt = 64 }, { .nt = 256 },
 	};

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * Sums of convolutions over their taps with AMX tiles.
+ * Sums of convolutions over their taps with AMX.
  *
- * 32 outputs by 32 channels stay in four tiles while all taps are gone through: 64
- * bytes of the inputs of 16 outputs are a tile of A, one row an output, whatever lies
- * between their inputs, and what packed weights have for 64 bytes of a tap is a tile
- * of B. Four tile loads for four products, as amx_block.h has it for GEMM; what of a
- * tap is left over of 64 bytes goes through copies that end in zeros.
+ * 32 outputs by 32 channels stay in four tiles for all taps: 64 bytes of the inputs of 16
+ * outputs are a tile of A, one row for each output, with any stride between their inputs, and
+ * the packed weights for 64 bytes of a tap are a tile of B. Four tile loads for four products,
+ * as in amx_block.h for GEMM; the rest of a tap, less than 64 bytes, is copied and padded with
+ * zeros.
  *
- * Seen on one core of an Emerald Rapids, next to the 512-bit kernels there: 3x3 with
- * 256 channels at 14x14 1230 GFLOP/s of bf16 and 85, 2060 GOP/s of bytes and 530; 64
- * channels at 56x56, where a tap is one step of bytes, 1100 GOP/s and 440.
+ * Measured on one core of an Emerald Rapids, compared with the 512-bit kernels: 3x3 with 256
+ * channels at 14x14 1230 GFLOP/s for bf16 and 85, 2060 GOP/s for bytes and 530; 64 channels at
+ * 56x56, where a tap is one step of bytes, 1100 GOP/s and 440.
  */
 #include "libaccel/sw/kernels/vec/amx_block.h"
 #include "conv_fast.h"
@@ -20,7 +20,7 @@ static inline __attribute__((always_inline))
 void sum_taps(const struct conv_block *g, uint32_t m0, uint32_t rows, struct amx_tails *t,
 	      int type, int bottom, int right)
 {
-	/* Taps of a row in one: half a word of the last step is the next output's. */
+	/* Merged taps of a row: half a word of the last step belongs to the next output. */
 	const uint32_t bytes = 4 * g->k - (g->tail ? 2 : 0);
 	const uint32_t steps = bytes / AMX_STEP, rest = bytes % AMX_STEP;
 	const struct amx_panels tail = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Block products of convolutions of bytes, AVX2, exact for any signs: as gemm_i8_avx2.c, six
- * outputs by eight of the 16 channels at a time.
+ * Block products of convolutions of bytes, AVX2, exact for any signedness: as gemm_i8_avx2.c,
+ * six outputs by eight of the 16 channels at a time.
  */
 #include <immintrin.h>
 #include "conv_kernel.h"
@@ -11,7 +11,7 @@
 /* Outputs of a block */
 #define MR	6u
 
-/* Two words of the sums of four channels each */
+/* Partial sums of two times four channels */
 typedef __m256i row_sums[2];
 
 ALWAYS __m256i widen(__m128i bytes, const bool is_signed)
@@ -41,7 +41,7 @@ ALWAYS void steps(const struct conv_block *g, const uint8_t *a, const uint8_t *b
 	}
 }
 
-/* What the sums of channels 8 @half to 8 @half + 7 start from. */
+/* Initial values of the sums of channels 8 @half to 8 @half + 7. */
 ALWAYS __m256i start(const struct conv_block *g, const int32_t *row, uint32_t half)
 {
 	__m256i sum = _mm256_setzero_si256(), add;

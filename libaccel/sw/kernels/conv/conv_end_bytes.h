@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The end of block products of bytes: the start of sums, and from sums to bytes:
- * scale, bias, bounds, residual and quantisation, each rounded as the model rounds it. Six
- * operations for a vector until it is integers, three of them on the ports of vpdpbusd,
- * and ten for four vectors to become bytes, which saturate on the way: 8.5 for a vector.
- * A residual adds six.
+ * Start and epilogue of block products of bytes: from sums to bytes with scale, bias, bounds,
+ * residual and quantisation, with the model's roundings. Six operations for a vector until it
+ * is integers, three of them on the ports of vpdpbusd, and ten for four vectors to become bytes
+ * with saturation: 8.5 for a vector. A residual adds six.
  */
 #ifndef LIBACCEL_SW_FAST_CONV_END_BYTES_H
 #define LIBACCEL_SW_FAST_CONV_END_BYTES_H
@@ -38,7 +37,7 @@ END __m512i conv_start(const struct conv_block *g, const int32_t *row, uint32_t 
 	return _mm512_add_epi32(col, add);
 }
 
-/* What of a residual there is: none, u8 or s8 */
+/* Type of the residual: none, u8 or s8 */
 #define CONV_RES_NONE		0u
 #define CONV_RES_U8		1u
 #define CONV_RES_S8		2u
@@ -52,7 +51,7 @@ END __m512 conv_end_residual(const struct conv_end *e, const uint8_t *p, const u
 			     _mm512_set1_ps(e->unit));
 }
 
-/* Vector @n, rounded; beyond the integers of 16 bits it may be any of its sign. */
+/* Vector @n, rounded; values beyond 16-bit integers may become any of the same sign. */
 END __m512i conv_end_integers(const struct conv_end *e, __m512i sum, const uint8_t *res,
 			      uint32_t n, const uint32_t kind)
 {
@@ -66,7 +65,7 @@ END __m512i conv_end_integers(const struct conv_end *e, __m512i sum, const uint8
 						  _mm512_mul_ps(v, _mm512_set1_ps(e->rest))));
 }
 
-/* Vectors @n and the next one, the parts of 128 bits of both in turn. */
+/* Vectors @n and the next one, with their 128-bit lanes interleaved. */
 END __m512i conv_end_words(const struct conv_end *e, const __m512i *sums, const uint8_t *res,
 			   uint32_t n, const uint32_t nv, const uint32_t kind)
 {
@@ -87,7 +86,7 @@ END __m512i conv_end_pack(const struct conv_end *e, __m512i a, __m512i b)
 	return _mm512_permutexvar_epi32(order, _mm512_xor_si512(w, _mm512_set1_epi32(e->flip)));
 }
 
-/* A masked store is slower than a plain one. */
+/* A masked store is slower than a full one. */
 END void conv_end_store(uint8_t *to, uint32_t lanes, __m256i w)
 {
 	if (lanes == ~0u)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The end of block products in binary32: bias, bounds, residual, conversion and store,
- * four operations for a vector in binary32 and five in bf16 without a residual. A NaN
- * stays one.
+ * Epilogue of block products in binary32: bias, bounds, residual, conversion and store, four
+ * operations for a vector in binary32 and five in bf16 without a residual. NaN is kept.
  */
 #ifndef LIBACCEL_SW_FAST_CONV_END_FLOAT_H
 #define LIBACCEL_SW_FAST_CONV_END_FLOAT_H
@@ -19,7 +18,7 @@ typedef __m512 conv_row_sums[4];
 
 #define END static inline __attribute__((always_inline))
 
-/* The second of what is compared if one is no number. */
+/* The second operand if one is NaN. */
 END __m512 conv_end_bounds(__m512 v, float least, float most)
 {
 	return _mm512_min_ps(_mm512_set1_ps(most), _mm512_max_ps(_mm512_set1_ps(least), v));
@@ -31,7 +30,7 @@ END __m512 conv_end_value(const struct conv_end *e, __m512 sum, uint32_t n)
 			       e->most);
 }
 
-/* The same, then the residual @r. */
+/* The same, then add the residual @r. */
 END __m512 conv_end_add(const struct conv_end *e, __m512 v, __m512 r)
 {
 	return conv_end_bounds(_mm512_add_ps(v, r), e->last_least, e->last_most);
@@ -53,7 +52,7 @@ END bool conv_end_f32_any(const struct conv_block *g, uint8_t *to, const uint8_t
 			if (residual)
 				v = conv_end_add(g->end, v, _mm512_loadu_ps(res + 64 * n));
 
-			/* A masked store is slower than a plain one. */
+			/* A masked store is slower than a full one. */
 			if (n + 1 < nv || full)
 				_mm512_storeu_ps(to + 64 * n, v);
 			else
@@ -77,7 +76,7 @@ END __m512 conv_end_load_bf16(const uint8_t *p)
 	return _mm512_castsi512_ps(_mm512_slli_epi32(x, 16));
 }
 
-/* The instruction for it makes zeros of subnormal numbers: there must be none. */
+/* The bf16 conversion instruction flushes subnormal numbers, so there must be none. */
 END bool conv_end_bf16_any(const struct conv_block *g, uint8_t *to, const uint8_t *res,
 			   conv_row_sums *acc, const uint32_t mr, const uint32_t nv,
 			   const bool residual)

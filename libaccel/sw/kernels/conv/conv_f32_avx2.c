@@ -13,7 +13,7 @@
 
 typedef __m256 row_sums[2];
 
-/* Lanes of a vector that are there, as sign bits. */
+/* Valid lanes of a vector, as sign bits. */
 ALWAYS __m256i lanes(uint32_t mask)
 {
 	const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);

@@ -9,8 +9,8 @@
 #include "libaccel/sw/kernels/vec/math.h"
 
 /*
- * The activation of a block, four vectors at a time. They come back from where they have just been
- * stored: in registers there is no room for it beside the sums.
+ * The activation of a block, four vectors at a time. They are reloaded after the store: there
+ * are not enough registers for the activation and the sums.
  */
 static __attribute__((noinline)) void activate(const struct conv_block *g, uint8_t *to,
 					       uint32_t mr, uint32_t nv)

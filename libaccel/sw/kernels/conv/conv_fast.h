@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What the tuned convolutions share.
- */
+/* Internal interfaces of the tuned convolutions. */
 #ifndef LIBACCEL_SW_FAST_CONV_FAST_H
 #define LIBACCEL_SW_FAST_CONV_FAST_H
 
@@ -13,10 +11,10 @@
 
 /**
  * struct conv_prog - a prepared convolution
- * @g: geometry as the model has it; strides in elements
- * @epi: what follows the sums
+ * @g: the model's geometry; strides in elements
+ * @epi: epilogue
  * @k: block products
- * @taps: sums over taps by tiles, or NULL: by @k
+ * @taps: sums over taps with AMX, or NULL: with @k
  * @wino: transforms
  * @b_ks: bytes of B from a step to the next
  * @b_ns: bytes from a vector of channels to the next
@@ -34,35 +32,35 @@
  * @yblocks: tiles along the rows
  * @nblock: channels of a tile
  * @nblocks: tiles along the channels
- * @patch_room: bytes that a patch takes
- * @patches: where those that tiles share are in the memory of a run, in 64 bytes
+ * @patch_room: bytes for a patch
+ * @patches: offset of shared patches in the work memory, in units of 64 bytes
  * @group: Winograd: tiles of the output that are transformed together
- * @tgroups: groups of them in an image
- * @tail: parts of the last step's input that count, 0: all
+ * @tgroups: number of such groups in an image
+ * @tail: valid parts of the last step's input, 0: all
  * @times: bytes: reciprocal of DST's scale
- * @rest: bytes: what it is less than the reciprocal
- * @most: bytes: largest sum there may be
- * @za: zero point of A as the products see it
- * @zb: zero point of B as the products see it
- * @b_off: what B is off by where @k multiplies, not @taps
- * @end: kind of the end of the products, CONV_END_*
- * @zero: byte that padding is made of
+ * @rest: bytes: its remainder
+ * @most: bytes: maximum sum
+ * @za: zero point of A as used in products
+ * @zb: zero point of B as used in products
+ * @b_off: offset of B in products with @k, but not with @taps
+ * @end: kind of epilogue in the products, CONV_END_*
+ * @zero: byte used for padding
  * @flip: exclusive or of the bytes of A
- * @b_one: byte of B that the products see as 1
- * @b_none: byte of B that the products see as 0
+ * @b_one: byte of B that is 1 in products
+ * @b_none: byte of B that is 0 in products
  * @b_full: B has all lanes of the last vector
  * @fused: Winograd: transform and multiply in one phase
- * @packs: weights are packed by a phase of their own
+ * @packs: weights are packed in a separate phase
  * @zeros: weights have a zero point for each channel
- * @merged: taps of a row are more channels
- * @in_place: inputs are read where they lie: channels last, and no padding
- * @shares: tiles along the channels share patches, made by a phase before
+ * @merged: taps of a row are treated as channels
+ * @in_place: inputs are read without a copy: channels last, and no padding
+ * @shares: tiles along the channels share patches, which an earlier phase makes
  * @flat: outputs of all rows of a tile are one row
- * @ends: products make results themselves
- * @turns_in: Winograd: inputs are brought together by channels first
- * @vector_turn: 16 by 16 numbers are turned at once
- * @turned: channels are the rows of what is finished
- * @gemm: the operation is a GEMM: its rows are pixels, one to a row of outputs
+ * @ends: products compute the epilogue
+ * @turns_in: Winograd: inputs are first converted to channels last
+ * @vector_turn: blocks of 16 by 16 numbers are transposed in registers
+ * @turned: channels are the rows of blocks in the epilogue
+ * @gemm: the operation is a GEMM: its rows are pixels, one for each row of outputs
  */
 struct conv_prog {
 	struct conv_plan g;
@@ -124,7 +122,7 @@ static inline const struct conv_prog *conv_prog_of(const struct fast_prog *p)
 	return (const struct conv_prog *)p->priv;
 }
 
-/* Bytes from an output to the next in a row of them. */
+/* Bytes from an output to the next in a row. */
 static inline int64_t conv_pitch(const struct fast_run *r, uint32_t slot)
 {
 	const struct uma_tensor_view *t = &r->prog->op->t[slot];
@@ -135,14 +133,14 @@ static inline int64_t conv_pitch(const struct fast_run *r, uint32_t slot)
 
 /**
  * struct conv_result - a block of results
- * @x: accumulators of the first output, 16 numbers of 32 bits for each vector
- * @ld: numbers to the next output
+ * @x: accumulators of the first output, 16 32-bit numbers for each vector
+ * @ld: numbers from an output to the next
  * @image: image
  * @y: row of the outputs
  * @at: first output in it
- * @outputs: number
+ * @outputs: number of outputs
  * @n0: first channel, of all groups
- * @n: channels, at most 64
+ * @n: number of channels, at most 64
  * @scale: bytes: for each channel, or one for all
  */
 struct conv_result {
@@ -157,9 +155,9 @@ struct conv_result {
 	const float *scale;
 };
 
-/* Rows of a patch that are a tile where patches are shared */
+/* Rows of a patch in a tile that makes shared patches */
 #define CONV_PIECE	4u
-/* Outputs that are finished at once */
+/* Outputs in a call of the epilogue */
 #define CONV_FINISH	128u
 
 uint64_t conv_patch_size(const struct conv_plan *g, uint32_t axis, uint32_t n);
@@ -185,7 +183,7 @@ int conv_finish_block(const struct fast_run *r, const struct conv_result *b);
 void conv_turn_avx512(const float *from, int64_t ld, uint32_t rows, uint32_t cols, float *to,
 		      int64_t to_ld);
 
-/* Weights in the engine's blocks, @cols matrices a row. */
+/* Weights in the engine's blocks, @cols matrices in each row. */
 static inline bool conv_blocks_init(struct conv_prog *c, const struct fast_prog *p, uint32_t cols)
 {
 	const uint32_t panels = (c->g.m + CONV_LANES - 1) / CONV_LANES;
@@ -218,7 +216,7 @@ uint64_t conv_weights_bytes(struct conv_prog *c);
 uint32_t conv_weights_tiles(const struct conv_prog *c);
 void conv_weights_tile(const struct fast_run *r, uint32_t tile);
 
-/* Has it a phase that reads the weights first? */
+/* Is there a phase that reads the weights first? */
 static inline bool conv_looks_at_weights(const struct conv_prog *c)
 {
 	return c->packs || c->za || c->zeros;
@@ -230,13 +228,13 @@ static inline uint64_t conv_channels_bytes(const struct conv_prog *c)
 	return ((uint64_t)c->g.m * c->g.groups + 31) / 16 * 64;
 }
 
-/* What is added to the sums of each channel, in the memory of a run. */
+/* Values added to the sums of each channel, in the work memory. */
 static inline int32_t *conv_col_add(const struct conv_prog *c, void *work)
 {
 	return c->za ? work : NULL;
 }
 
-/* What the sum of an output's inputs is multiplied by for each channel, behind that. */
+/* Factors of the sum of an output's inputs for each channel, after these. */
 static inline int32_t *conv_col_times(const struct conv_prog *c, void *work)
 {
 	return c->zeros ? (int32_t *)((char *)work + (c->za ? conv_channels_bytes(c) : 0)) : NULL;

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 /*
- * From the sums of a block of outputs to DST: by the epilogue that all operations
- * have. Where outputs lie side by side in memory and channels do not, the block is
- * turned first. What most convolutions end with the products do themselves while
- * their sums are in registers, and what that needs is made here: few input channels
- * are soon multiplied, and writing sums and reading them again would take as long.
+ * From the sums of a block of outputs to DST, with the general epilogue. If outputs are
+ * contiguous in memory and channels are not, the block is transposed first. For most
+ * convolutions the products compute the epilogue while the sums are in registers; the constants
+ * for that are prepared here. With few input channels, storing and reloading sums would take as
+ * long as the products.
  */
 #include <math.h>
 #include <string.h>
 #include "conv_fast.h"
 #include "libaccel/sw/kernels/vec/quotient.h"
 
-/* Integers of 32 bits with room for what roundings add */
+/* Largest 32-bit integers, with a margin for rounding */
 #define UNITS_MAX	1073741824.0f
 
-/* A number for each channel, side by side in binary32. */
+/* One contiguous binary32 number for each channel. */
 bool conv_plain_bias(const struct uma_tensor_view *t)
 {
 	uint32_t i;
@@ -27,7 +27,7 @@ bool conv_plain_bias(const struct uma_tensor_view *t)
 	return true;
 }
 
-/* The largest that an element of an operand of bytes may be. */
+/* The largest magnitude of an element of a byte operand. */
 static float magnitude(const struct uma_tensor_view *t)
 {
 	const float zero = t->quant ? (float)t->zero : 0;
@@ -36,7 +36,7 @@ static float magnitude(const struct uma_tensor_view *t)
 	return UMA_MAX(fabsf(least - zero), fabsf(least + 255 - zero));
 }
 
-/* Channels side by side, of the type of DST; of bytes either sign, with one scale. */
+/* Contiguous channels of DST's type; bytes of either signedness, with one scale. */
 static bool plain_residual(const struct uma_tensor_view *t, const struct uma_tensor_view *d)
 {
 	if (t->strides[1] != 1)
@@ -45,7 +45,7 @@ static bool plain_residual(const struct uma_tensor_view *t, const struct uma_ten
 				       t->dtype == d->dtype && !t->quant;
 }
 
-/* Bytes: with what are results divided by their scale, and what are sums at most? */
+/* Bytes: can results be divided by the scale with a product, and what is the largest sum? */
 static bool has_byte_end(struct conv_prog *c, const struct uma_op *op)
 {
 	const struct uma_tensor_view *a = &op->t[UMA_SLOT_A], *b = &op->t[UMA_SLOT_B];
@@ -58,19 +58,19 @@ static bool has_byte_end(struct conv_prog *c, const struct uma_op *op)
 	memcpy(&scale, &d->scale, sizeof(scale));
 	c->most = (float)((uint64_t)c->g.c * c->g.kernel[0] * c->g.kernel[1]) * magnitude(a) *
 		  magnitude(b);
-	/* Of an activation before the residual there may be a least value alone. */
+	/* An activation before the residual may only have a lower bound. */
 	if (c->epi.steps & EPI_POST && c->epi.steps & EPI_ACT)
 		return false;
 	return fast_quotient(scale, &c->times, &c->rest);
 }
 
-/* An activation that is more than bounds? */
+/* Is it an activation that is more than bounds? */
 static bool has_function(const struct conv_prog *c, const struct uma_op *op)
 {
 	return c->epi.steps & EPI_ACT && op->act != UMA_ACT_CLAMP;
 }
 
-/* May the products make the results? */
+/* Can the products compute the epilogue? */
 static bool has_end(struct conv_prog *c, const struct fast_prog *p)
 {
 	const struct uma_tensor_view *d = &p->op->t[UMA_SLOT_DST];
@@ -113,7 +113,7 @@ void conv_finish_init(struct conv_prog *c, const struct fast_prog *p)
 	c->ends = has_end(c, p);
 }
 
-/* Four bytes, or two halves, that are the same. */
+/* Repeat a byte four times, or a half twice. */
 static int32_t spread(int32_t v, uint32_t bits)
 {
 	const uint32_t low = (uint32_t)v & ((1u << bits) - 1);
@@ -129,7 +129,7 @@ static float number(uint32_t bits)
 	return f;
 }
 
-/* What ReLU or a clamp leave of numbers; a bound that is no number is none. */
+/* Bounds of ReLU or a clamp; a bound of NaN is none. */
 void conv_bounds(const struct uma_op *op, float *least, float *most)
 {
 	*least = op->act == UMA_ACT_RELU ? 0 : -INFINITY;
@@ -142,7 +142,7 @@ void conv_bounds(const struct uma_op *op, float *least, float *most)
 		*most = number(op->p1);
 }
 
-/* A bound of numbers as a byte of s8, or of u8 less 128. */
+/* A bound as a byte of s8, or of u8 minus 128. */
 static int32_t byte_of(const struct uma_tensor_view *d, float v)
 {
 	const float q = UMA_MAX(UMA_MIN(v / number(d->scale), 1000.0f), -1000.0f);
@@ -151,7 +151,7 @@ static int32_t byte_of(const struct uma_tensor_view *d, float v)
 	return UMA_MAX(UMA_MIN((int32_t)lrintf(q) + zero, 127), -128);
 }
 
-/* Bytes: bounds, and what is needed to quantise. */
+/* Bytes: bounds, and constants for quantisation. */
 static void byte_end(const struct conv_prog *c, const struct uma_op *op, struct conv_end *e)
 {
 	const struct uma_tensor_view *d = &op->t[UMA_SLOT_DST], *r = &op->t[UMA_SLOT_RESIDUAL];
@@ -172,12 +172,12 @@ static void byte_end(const struct conv_prog *c, const struct uma_op *op, struct 
 }
 
 /**
- * conv_end_init - how the products make the results of a panel
+ * conv_end_init - prepare the epilogue of the products of a panel
  * @r: this thread
  * @b: its first block
  * @e: out
  *
- * Return: false: they cannot.
+ * Return: false: the products cannot compute it.
  */
 bool conv_end_init(const struct fast_run *r, const struct conv_result *b, struct conv_end *e)
 {
@@ -194,10 +194,10 @@ bool conv_end_init(const struct fast_run *r, const struct conv_result *b, struct
 	memset(e, 0, sizeof(*e));
 	e->kind = c->end;
 	e->residual = c->epi.steps & (EPI_RESIDUAL | EPI_POST);
-	/* Vectors of residuals are read whole. */
+	/* Vectors of residuals are read as a whole. */
 	if (e->residual && b->n % CONV_LANES)
 		return false;
-	/* A block of bf16 may have to be done again: the residual must still be there. */
+	/* A block of bf16 may be computed again, so the residual must not be overwritten. */
 	if (e->residual && c->end == CONV_END_BF16 &&
 	    fast_ptr(d) == fast_ptr(&r->prog->op->t[UMA_SLOT_RESIDUAL]))
 		return false;
@@ -214,7 +214,7 @@ bool conv_end_init(const struct fast_run *r, const struct conv_result *b, struct
 	}
 	if (c->epi.steps & EPI_BIAS)
 		memcpy(e->bias, (const float *)fast_ptr(bias) + b->n0, b->n * sizeof(float));
-	/* ReLU of -0 is +0, but a maximum keeps it: with these there is no sum of -0. */
+	/* ReLU of -0 is +0, but a maximum keeps -0: without biases of -0 no sum is -0. */
 	for (i = 0; c->epi.steps & EPI_RELU && i < b->n; i++)
 		e->bias[i] += 0.0f;
 	if (c->end != CONV_END_BYTES)
@@ -224,7 +224,7 @@ bool conv_end_init(const struct fast_run *r, const struct conv_result *b, struct
 	more = e->residual ? magnitude(&r->prog->op->t[UMA_SLOT_RESIDUAL]) * fabsf(e->unit) : 0;
 	for (i = 0; i < b->n; i++) {
 		e->scale[i] = b->scale[each ? i : 0];
-		/* Of what is no number nothing is true. */
+		/* Comparisons with NaN are false. */
 		within &= fabsf(e->scale[i]) * c->most + fabsf(e->bias[i]) + more <=
 			  scale * UNITS_MAX;
 	}
@@ -232,12 +232,12 @@ bool conv_end_init(const struct fast_run *r, const struct conv_result *b, struct
 }
 
 /**
- * conv_place - the first result of a block, or its residual
+ * conv_place - address of the first result of a block, or of its residual
  * @r: this thread
  * @b: block
  * @slot: UMA_SLOT_DST or UMA_SLOT_RESIDUAL
  *
- * Return: its address.
+ * Return: the address.
  */
 uint8_t *conv_place(const struct fast_run *r, const struct conv_result *b, uint32_t slot)
 {
@@ -254,7 +254,7 @@ uint8_t *conv_place(const struct fast_run *r, const struct conv_result *b, uint3
 }
 
 /**
- * conv_finish_block - finish a block of results
+ * conv_finish_block - run the epilogue of a block
  * @r: this thread
  * @b: block
  *

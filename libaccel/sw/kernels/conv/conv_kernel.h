@@ -8,49 +8,52 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** CONV_MR: most outputs of a block */
+/** CONV_MR: maximum outputs of a block */
 #define CONV_MR		14u
-/** CONV_MR4: most outputs of a block of four vectors */
+/** CONV_MR4: maximum outputs of a block of four vectors */
 #define CONV_MR4	7u
-/** CONV_LANES: channels of a vector, whatever the registers */
+/** CONV_LANES: channels of a vector, for all register sizes */
 #define CONV_LANES	16u
 
-/** CONV_CHANNELS: most channels of a block */
+/** CONV_CHANNELS: maximum channels of a block */
 #define CONV_CHANNELS	64u
 
-/* Products with zeros: of the first output by the first column of taps, the last by the last */
+/*
+ * Products with padding: of the first output with the first column of taps, the last with the
+ * last
+ */
 #define CONV_SKIP_FIRST	1u
 #define CONV_SKIP_LAST	2u
 
-/* What results of a block may be, at its end */
+/* Kinds of epilogues of a block */
 #define CONV_END_F32	0u
 #define CONV_END_BF16	1u
 #define CONV_END_BYTES	2u
 
 /**
- * struct conv_end - the end of sums whose results go where they belong from registers
+ * struct conv_end - epilogue that is computed in registers
  * @kind: CONV_END_*
- * @residual: there is an addend as large as the result
+ * @residual: there is an addend with the dimensions of the result
  * @is_signed: bytes: the residual is s8, not u8
- * @least: least value, 0 for ReLU; of bytes with a residual behind it alone
- * @most: numbers: largest value
- * @last_least: numbers with a residual: least value behind it
- * @last_most: the same, the largest
- * @act: binary32: an activation of what there is then, &enum uma_act; 0: none
+ * @least: lower bound, 0 for ReLU; for bytes only if a residual follows
+ * @most: floating point: upper bound
+ * @last_least: floating point with a residual: lower bound after it
+ * @last_most: floating point with a residual: upper bound after it
+ * @act: binary32: activation after that, &enum uma_act; 0: none
  * @p: its parameters
  * @unit: bytes: scale of the residual
- * @none: bytes: its zero point
+ * @none: bytes: zero point of the residual
  * @times: bytes: reciprocal of DST's scale
- * @rest: bytes: what it is less than the reciprocal
- * @zero: bytes: zero point of DST, less 128 if it is u8, in both halves
- * @floor: bytes: least result, less 128 if DST is u8, in all bytes
- * @ceiling: the same, the largest
- * @flip: bytes: bits that make DST's of s8
- * @scale: bytes: for each channel, what sums are multiplied by
- * @bias: for each channel, added
+ * @rest: bytes: its remainder
+ * @zero: bytes: zero point of DST, minus 128 if it is u8, in both halves
+ * @floor: bytes: smallest result, minus 128 if DST is u8, in all bytes
+ * @ceiling: bytes: largest result, likewise
+ * @flip: bytes: bits that convert s8 to DST's type
+ * @scale: bytes: factor of the sums of each channel
+ * @bias: addend for each channel
  *
- * Of bytes what is quantised lies within 2^30 units of DST's scale, and fast_quotient()
- * has found that the product with @times and @rest rounds as the quotient does.
+ * Byte results are within 2^30 units of DST's scale before quantisation, and fast_quotient()
+ * has verified that the product with @times and @rest rounds like the quotient.
  */
 struct conv_end {
 	uint32_t kind;
@@ -85,28 +88,28 @@ struct conv_end {
  * @b_ns: from a vector of 16 channels to the next
  * @b_y: from a row of taps to the next
  * @b_x: from a tap to the next in its row
- * @acc: sums, 16 numbers of 32 bits for each vector; unless @end is there
+ * @acc: sums, 16 32-bit numbers for each vector; unless there is @end
  * @acc_ms: from an output to the next
- * @col_add: integers: what the sums of each channel start from, or NULL
+ * @col_add: integers: initial values of the sums of each channel, or NULL
  * @row_add: integers: for each output, added to that, or NULL
- * @col_times: integers: what @row_add is multiplied by for each channel, or NULL: by 1
- * @end: how results are made of the sums, or NULL
+ * @col_times: integers: factor of @row_add for each channel, or NULL: 1
+ * @end: epilogue, or NULL
  * @dst: results
  * @dst_ms: from an output to the next
  * @res: residual of the first output, if @end has one
  * @res_ms: from an output to the next
- * @res_vec: of a vector
- * @last: lanes of the last vector that are there in @dst
+ * @res_vec: size of a vector of it
+ * @last: valid lanes of the last vector in @dst
  * @rows: rows of taps
  * @cols: taps of a row
- * @k: steps of a tap: a step takes 32 bits of A and multiplies 1, 2 or 4 elements
- * @tail: bits of A that count in the last step of a row of taps, 0: all; for bf16
+ * @k: steps of a tap: a step uses 32 bits of A and multiplies 1, 2 or 4 elements
+ * @tail: valid bits of A in the last step of a row of taps, 0: all; for bf16
  * @mask: lanes of the last vector that B has in memory
- * @blocks: blocks of as many outputs, one behind the other
- * @skip: CONV_SKIP_*: what may be left out
- * @fetch: from the weights at hand to those that come next
- * @part: blocks by these weights before: 0 and 1 ask for half of the next ones each, others
- *	for their own, which are a little ahead
+ * @blocks: number of consecutive blocks of the same number of outputs
+ * @skip: CONV_SKIP_*: products that may be skipped
+ * @fetch: distance from these weights to the next ones, for prefetching
+ * @part: number of earlier blocks with these weights: 0 and 1 each prefetch half of the next
+ *	ones, later ones their own, a little ahead
  *
  * Distances are in bytes.
  */
@@ -143,17 +146,20 @@ struct conv_block {
 	int64_t fetch;
 };
 
-/* Returns blocks done: if these are not all, no result of the next may be relied upon. */
+/*
+ * Returns the number of completed blocks; results of the next one are undefined if it is less
+ * than requested.
+ */
 typedef uint32_t (*conv_block_fn)(const struct conv_block *g);
 
 /**
- * struct conv_kernels - the block products of a type on an instruction set
- * @fn: by vectors less one and outputs less one; NULL: not that many
- * @skip: the same that look at conv_block.skip
- * @nv: vectors at most
- * @mr: outputs at most, by vectors less one
- * @ends: kinds of ends that they have, a bit each
- * @has_act: may &struct conv_end.act be this in binary32? NULL: there is none
+ * struct conv_kernels - block products for a type and an instruction set
+ * @fn: by vectors less one and outputs less one; NULL: not supported
+ * @skip: the same with support for conv_block.skip
+ * @nv: maximum vectors
+ * @mr: maximum outputs, by vectors less one
+ * @ends: mask of supported kinds of epilogues
+ * @has_act: is &struct conv_end.act supported in binary32? NULL: none is
  */
 struct conv_kernels {
 	conv_block_fn fn[4][CONV_MR];
@@ -165,9 +171,9 @@ struct conv_kernels {
 };
 
 /*
- * With tiles: adds the sums over all taps of any number of outputs, by one or two
- * vectors of channels, to @acc. Of the ends of @g and its @mask and @last nothing is
- * looked at; @b has all lanes, 64 bytes a step.
+ * With AMX: adds the sums over all taps of any number of outputs, for one or two vectors of
+ * channels, to @acc. Ignores the epilogue of @g, and its @mask and @last; @b has all lanes, 64
+ * bytes for each step.
  */
 typedef void (*conv_taps_fn)(const struct conv_block *g, uint32_t outputs);
 

@@ -35,12 +35,12 @@
 #define CONV_TAIL(a, m)		(a)
 #endif
 
-/* Bytes of its own weights that a block asks for ahead: what the last level takes to answer. */
+/* Prefetch distance in a block's own weights, in bytes: the latency of the last-level cache. */
 #define CONV_AHEAD	2048
 
 #define ALWAYS static inline __attribute__((always_inline))
 
-/* Pairs of 16 bits and fours of bytes begin anywhere. */
+/* Pairs of 16 bits and groups of four bytes are not aligned. */
 typedef float conv_float __attribute__((aligned(1), may_alias, unused));
 typedef int32_t conv_word __attribute__((aligned(1), may_alias, unused));
 
@@ -84,8 +84,8 @@ ALWAYS void conv_block_steps(const struct conv_block *g, const uint8_t *a, const
 }
 
 /*
- * A block; asks for weights @fetch from those that it has. Of @skip it leaves out the
- * first output's first column of taps, or the last one's last.
+ * A block; prefetches weights at distance @fetch from its own. @skip: leave out the first
+ * output's first column of taps, or the last one's last.
  */
 ALWAYS void conv_block_sums(const struct conv_block *g, const uint8_t *ay, const int32_t *row,
 			    const int64_t fetch, const uint32_t skip, conv_row_sums *acc,
@@ -116,7 +116,7 @@ ALWAYS void conv_block_sums(const struct conv_block *g, const uint8_t *ay, const
 	}
 }
 
-/* The residual of a block, which is wanted when its sums stand. */
+/* Prefetch the residual of a block, which is needed when its sums are complete. */
 ALWAYS void conv_block_ask(const struct conv_block *g, const uint8_t *res, const uint32_t mr,
 			   const uint32_t nv)
 {
@@ -174,7 +174,7 @@ ALWAYS uint32_t conv_block_do(const struct conv_block *g, const uint32_t mr, con
 		return conv_block_do(g, mr, nv, false);				\
 	}
 
-/* Loops that skip would cost those that do not registers: large blocks have others for it. */
+/* Loops that skip need additional registers, so large blocks have separate functions for that. */
 #define CONV_FN_SKIP(mr, nv)							\
 	static uint32_t conv_skip_##mr##_##nv(const struct conv_block *g)	\
 	{									\

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * The input of a block of output rows as a convolution wants it: channels side by
- * side, padding in place, so that the products know no edges.
+ * Copies the input of a block of output rows to the form that products need: contiguous
+ * channels, with padding, so that the products need not handle edges.
  */
 #include <string.h>
 #include "conv_fast.h"
 
 /**
- * struct patch_axis - what of the input a run of outputs sees along a dimension
+ * struct patch_axis - inputs of a run of outputs along a dimension
  * @first: first input, which may be in the padding
  * @step: from an input that is kept to the next
- * @count: inputs kept
+ * @count: number of inputs that are kept
  */
 struct patch_axis {
 	int64_t first;
@@ -18,7 +18,7 @@ struct patch_axis {
 	uint32_t count;
 };
 
-/* A single tap needs no input between those that the stride meets. */
+/* A single tap does not need the inputs that the stride skips. */
 static struct patch_axis axis_of(const struct conv_plan *g, uint32_t axis, uint32_t o, uint32_t n)
 {
 	struct patch_axis a = {
@@ -32,7 +32,7 @@ static struct patch_axis axis_of(const struct conv_plan *g, uint32_t axis, uint3
 }
 
 /**
- * conv_patch_size - inputs that a run of outputs sees along a dimension
+ * conv_patch_size - number of inputs of a run of outputs along a dimension
  * @g: geometry
  * @axis: dimension
  * @n: outputs
@@ -47,7 +47,7 @@ uint64_t conv_patch_size(const struct conv_plan *g, uint32_t axis, uint32_t n)
 	       (uint64_t)(g->kernel[axis] - 1) * g->dilation[axis] + 1;
 }
 
-/* Inputs of @a that are there: @lo .. @hi of those kept. */
+/* Inputs of @a that are not padding: @lo .. @hi of those kept. */
 static void inside(const struct patch_axis *a, uint32_t in, uint32_t *lo, uint32_t *hi)
 {
 	int64_t from = a->first < 0 ? (-a->first + a->step - 1) / a->step : 0;
@@ -57,7 +57,7 @@ static void inside(const struct patch_axis *a, uint32_t in, uint32_t *lo, uint32
 	*hi = (uint32_t)UMA_MAX(UMA_MIN(to, (int64_t)a->count), (int64_t)*lo);
 }
 
-/* Pixels of a row, channels side by side in memory. */
+/* Pixels of a row with contiguous channels. */
 static void copy_row(const struct conv_prog *c, uint8_t *to, const uint8_t *from, int64_t xs,
 		     uint32_t n)
 {
@@ -81,7 +81,7 @@ static void copy_row(const struct conv_prog *c, uint8_t *to, const uint8_t *from
 			*(type *)(to + (uint64_t)i * px + k * sizeof(type)) = \
 				*(const type *)(from + k * cs + i * xs)
 
-/* 16 pixels by 16 channels at a time; how many pixels that were. */
+/* 16 pixels by 16 channels at a time; returns the number of pixels. */
 static uint32_t turn_vectors(const struct conv_prog *c, uint8_t *to, const uint8_t *from,
 			     int64_t cs, uint32_t n)
 {
@@ -138,7 +138,7 @@ static void flip_row(const struct conv_prog *c, uint8_t *to, uint32_t n)
 		to[i] ^= c->flip;
 }
 
-/* Padding: channels have the zero point, what is behind them nothing. */
+/* Padding: channels have the zero point, the rest of a pixel is 0. */
 static void pad_row(const struct conv_prog *c, uint8_t *to, uint32_t n)
 {
 	const uint32_t bytes = c->g.c * c->es;
@@ -155,18 +155,18 @@ static void pad_row(const struct conv_prog *c, uint8_t *to, uint32_t n)
 }
 
 /**
- * conv_patch - bring in the input of rows of outputs
+ * conv_patch - copy the input of rows of outputs
  * @c: convolution
  * @a: input
  * @image: image
  * @group: group of channels
  * @y: first row of the outputs
- * @rows: number
+ * @rows: number of rows
  * @x: first output of a row
- * @cols: number
- * @first: first row of the patch that is wanted
- * @count: how many, as far as there are such
- * @to: room for all of it
+ * @cols: number of outputs in it
+ * @first: first requested row of the patch
+ * @count: number of requested rows, limited to those that exist
+ * @to: room for the whole patch
  */
 void conv_patch(const struct conv_prog *c, const struct uma_tensor_view *a, uint32_t image,
 		uint32_t group, uint32_t y, uint32_t rows, uint32_t x, uint32_t cols,

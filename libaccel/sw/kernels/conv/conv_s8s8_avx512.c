@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Block products of convolutions, s8 inputs and s8 weights, AVX512_VNNI: weights as if
- * larger by 128, on ports that products leave idle.
+ * Block products of convolutions, s8 inputs and s8 weights, AVX512_VNNI: 128 is added to
+ * weights, on ports that products do not use.
  */
 #include <immintrin.h>
 #include "conv_end_bytes.h"

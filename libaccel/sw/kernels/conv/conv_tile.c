@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * A tile of a convolution: a few rows of outputs, some of their channels. A row of
- * taps that lies in the padding is left out.
+ * A tile of a convolution: a few rows of outputs, some of their channels. Rows of taps in the
+ * padding are skipped.
  */
 #include <string.h>
 #include "conv_fast.h"
 
 /**
- * struct conv_at - the tile at hand
+ * struct conv_at - the tile that is processed
  * @r: this thread
  * @c: convolution
  * @patch: inputs
@@ -18,9 +18,9 @@
  * @image: image
  * @group: group of channels
  * @y0: first row of outputs
- * @rows: number
+ * @rows: number of rows
  * @x0: first output of each
- * @cols: number
+ * @cols: number of outputs
  */
 struct conv_at {
 	const struct fast_run *r;
@@ -38,7 +38,7 @@ struct conv_at {
 	uint32_t cols;
 };
 
-/* Rows of taps that meet the input: from *@lo on. */
+/* Number of rows of taps that overlap the input, from *@lo on. */
 static uint32_t tap_rows(const struct conv_prog *c, uint32_t y, uint32_t *lo)
 {
 	const struct conv_plan *g = &c->g;
@@ -47,7 +47,7 @@ static uint32_t tap_rows(const struct conv_prog *c, uint32_t y, uint32_t *lo)
 	int64_t to = first >= g->in[0] ? 0 : (g->in[0] - first + d - 1) / d;
 
 	*lo = 0;
-	/* Padding of bytes has a value. */
+	/* Padding of bytes has a value that is not 0. */
 	if (c->za)
 		return g->kernel[0];
 	from = UMA_MIN(from, (int64_t)g->kernel[0]);
@@ -56,13 +56,13 @@ static uint32_t tap_rows(const struct conv_prog *c, uint32_t y, uint32_t *lo)
 	return to > from ? (uint32_t)(to - from) : 0;
 }
 
-/* Distances of a patch, in inputs. */
+/* Strides of a patch, in inputs. */
 static uint32_t step_of(const struct conv_plan *g, uint32_t axis)
 {
 	return g->kernel[axis] == 1 ? 1 : g->stride[axis];
 }
 
-/* Sums of inputs, times what the zero point of the weights makes of them. */
+/* Sums of inputs, multiplied by the zero point of the weights. */
 static void sum_inputs(const struct conv_at *t, int32_t *pixel)
 {
 	const struct conv_prog *c = t->c;
@@ -102,10 +102,10 @@ static void sum_inputs(const struct conv_at *t, int32_t *pixel)
 }
 
 /**
- * struct panel - what is the same for a panel of output channels
+ * struct panel - values for a panel of output channels
  * @k: block product
  * @b: results
- * @end: how the products make results
+ * @end: epilogue in the products
  * @scale: of the channels
  */
 struct panel {
@@ -115,21 +115,21 @@ struct panel {
 	float scale[CONV_CHANNELS];
 };
 
-/* Outputs that are one behind the other. */
+/* Number of consecutive outputs. */
 static uint32_t width_of(const struct conv_at *t)
 {
 	return t->c->flat ? t->cols * t->rows : t->cols;
 }
 
-/* Blocks of them. */
+/* Number of blocks of them. */
 static uint32_t blocks_of(const struct conv_at *t)
 {
 	return (width_of(t) + t->c->mr - 1) / t->c->mr;
 }
 
 /*
- * @vecs vectors, @n channels from @n0 on; @next vectors further on are those after these.
- * Nobody has asked for those of the first one of a tile, nor shall who has a single block.
+ * Set up @vecs vectors, @n channels from @n0 on; the next weights are @next vectors further on.
+ * Nothing has prefetched the weights of a tile's first panel; single blocks do not prefetch.
  */
 static void open_panel(const struct conv_at *t, uint32_t n0, uint32_t vecs, uint32_t n,
 		       int32_t next, bool first, struct panel *p)
@@ -161,7 +161,7 @@ static void open_panel(const struct conv_at *t, uint32_t n0, uint32_t vecs, uint
 		.fetch = next * c->b_ns, .part = single ? CONV_MR : first ? UINT32_MAX : 0,
 	};
 	k->b += t->group * c->b_group + n0 / CONV_LANES * c->b_ns;
-	/* Taps side by side are more channels. */
+	/* Contiguous taps are treated as channels. */
 	if (k->a_x == (int64_t)k->k * 4 && k->b_x == k->b_ks * k->k) {
 		k->k *= k->cols;
 		k->cols = 1;
@@ -177,7 +177,7 @@ static void open_panel(const struct conv_at *t, uint32_t n0, uint32_t vecs, uint
 	k->end = conv_end_init(t->r, b, &p->end) ? &p->end : NULL;
 }
 
-/* What @n outputs from @at on may leave out: padding that is zero. */
+/* Products that @n outputs from @at on may skip: those with padding that is zero. */
 static uint32_t skip_of(const struct conv_prog *c, uint32_t cols, uint32_t at, uint32_t n)
 {
 	const struct conv_plan *g = &c->g;
@@ -190,7 +190,10 @@ static uint32_t skip_of(const struct conv_prog *c, uint32_t cols, uint32_t at, u
 	       (at + n < g->out[1] || last < (uint64_t)g->in[1] + g->pad[1] ? 0 : CONV_SKIP_LAST);
 }
 
-/* @k->blocks of @n outputs from @at on, by @vecs vectors. Returns how many were done. */
+/*
+ * Run @k->blocks of @n outputs from @at on, by @vecs vectors. Returns the number of completed
+ * blocks.
+ */
 static uint32_t run_blocks(const struct conv_prog *c, struct conv_block *k, uint32_t vecs,
 			   uint32_t n, uint32_t at)
 {
@@ -200,7 +203,7 @@ static uint32_t run_blocks(const struct conv_prog *c, struct conv_block *k, uint
 	return k->skip && skip ? skip(k) : c->k->fn[vecs - 1][n - 1](k);
 }
 
-/* @n outputs on, @blocks times. */
+/* Advance by @blocks times @n outputs. */
 static void advance(struct conv_block *k, uint32_t n, uint32_t blocks)
 {
 	k->a += (int64_t)n * blocks * k->a_ms;
@@ -212,7 +215,7 @@ static void advance(struct conv_block *k, uint32_t n, uint32_t blocks)
 		k->row_add += n * blocks;
 }
 
-/* Sums of blocks side by side, then their end. */
+/* Sums of consecutive blocks, then their epilogue. */
 static int sum_blocks(const struct conv_at *t, struct conv_block k, const struct conv_result *b)
 {
 	uint32_t i, n;
@@ -228,7 +231,7 @@ static int sum_blocks(const struct conv_at *t, struct conv_block k, const struct
 	return conv_finish_block(t->r, b);
 }
 
-/* A row of outputs, or all rows if they are one. */
+/* A row of outputs, or all rows if they are merged. */
 static int conv_row(const struct conv_at *t, uint32_t y, struct conv_block k,
 		    struct conv_result b)
 {
@@ -262,10 +265,10 @@ static int conv_row(const struct conv_at *t, uint32_t y, struct conv_block k,
 	return 0;
 }
 
-/* Outputs by two vectors that there is room for */
+/* Number of outputs by two vectors that fit */
 #define TAPS_ROOM	(CONV_FINISH * CONV_CHANNELS / (2 * CONV_LANES))
 
-/* What the sums of outputs start from; @pitch lie from a row to the next. */
+/* Initial values of the sums of outputs; rows are @pitch apart. */
 static void start_sums(const struct conv_at *t, const struct panel *p, uint32_t y, uint32_t at,
 		       uint32_t outputs, uint32_t pitch)
 {
@@ -288,7 +291,7 @@ static void start_sums(const struct conv_at *t, const struct panel *p, uint32_t 
 	}
 }
 
-/* @n rows from @y on, or a piece of one: sums, then their end. */
+/* @n rows from @y on, or a part of one: sums, then the epilogue. */
 static int sum_taps(const struct conv_at *t, struct panel *p, uint32_t y, uint32_t n,
 		    uint32_t at, uint32_t width, uint32_t pitch)
 {
@@ -316,8 +319,8 @@ static int sum_taps(const struct conv_at *t, struct panel *p, uint32_t y, uint32
 }
 
 /*
- * A panel by tiles. Rows of a patch follow each other at the distance of outputs, so
- * several rows of outputs are one, with a few that do not exist between them.
+ * A panel with AMX. The rows of a patch have the same distance as outputs, so several rows of
+ * outputs are processed as one, including some that do not exist between them.
  */
 static int panel_by_taps(const struct conv_at *t, struct panel *p)
 {
@@ -358,7 +361,7 @@ static uint8_t *shared_patch(const struct fast_run *r, uint32_t patch)
 	return (uint8_t *)r->work + c->patches * 64ull + (uint64_t)patch * c->patch_room;
 }
 
-/* Which outputs a tile has. */
+/* Determine the outputs of a tile. */
 static void place_tile(struct conv_at *t, uint32_t tile)
 {
 	const struct conv_prog *c = t->c;
@@ -373,14 +376,14 @@ static void place_tile(struct conv_at *t, uint32_t tile)
 	t->cols = UMA_MIN(c->cols, c->g.out[1] - t->x0);
 }
 
-/* Rows of its patch. */
+/* Copy rows of its patch. */
 static void bring(const struct conv_at *t, uint32_t first, uint32_t count, uint8_t *to)
 {
 	conv_patch(t->c, &t->r->prog->op->t[UMA_SLOT_A], t->image, t->group, t->y0, t->rows,
 		   t->x0, t->cols, first, count, to);
 }
 
-/* Memory of the tile, and its inputs. */
+/* Set up the tile's memory, and its inputs. */
 static void open_tile(struct conv_at *t, uint32_t tile)
 {
 	const struct conv_prog *c = t->c;
@@ -420,7 +423,7 @@ static void open_tile(struct conv_at *t, uint32_t tile)
 	sum_inputs(t, pixel);
 }
 
-/* A few rows of a patch that tiles share. */
+/* Copy a few rows of a shared patch. */
 static void share_patch(const struct fast_run *r, uint32_t tile)
 {
 	const struct conv_prog *c = conv_prog_of(r->prog);

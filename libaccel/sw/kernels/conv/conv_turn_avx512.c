@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: MIT
-/*
- * A block turned over: 16 by 16 numbers in registers.
- */
+/* Transposes 16 by 16 numbers in registers. */
 #include <immintrin.h>
 #include "conv_fast.h"
 
 /**
- * conv_turn_avx512 - turn a block over
- * @from: rows of numbers of 32 bits
+ * conv_turn_avx512 - transpose a block
+ * @from: rows of 32-bit numbers
  * @ld: numbers from row to row
  * @rows: at most 16
  * @cols: columns
- * @to: a row for each column, of 16 numbers; what is behind @rows is anything
+ * @to: a row of 16 numbers for each column; those beyond @rows are undefined
  * @to_ld: numbers from row to row there
  */
 void conv_turn_avx512(const float *from, int64_t ld, uint32_t rows, uint32_t cols, float *to,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a run does with the weights before it multiplies: those that lie anyhow are
- * packed, 16 output channels side by side, for each of them 32 bits of the sums; and
- * the sums are formed that a zero point of the inputs is multiplied by.
+ * Preparation of the weights in a run: those that are not packed are packed, with 16 output
+ * channels contiguous, each with 32 bits of the sums; and the sums that are multiplied by a
+ * zero point of the inputs are computed.
  */
 #include <string.h>
 #include "conv_fast.h"
@@ -24,7 +24,7 @@ uint32_t conv_weights_tiles(const struct conv_prog *c)
 	return conv_looks_at_weights(c) ? panels_of(c) * c->g.groups : 0;
 }
 
-/* An element of each channel of a panel: one of the parts of a step. */
+/* Store an element of each channel of a panel: one of the parts of a step. */
 static void put(const struct conv_prog *c, const uint8_t *from, int64_t ns, uint32_t n,
 		uint8_t *to)
 {
@@ -64,7 +64,7 @@ static const int32_t *conv_zeros(const struct conv_prog *c, const struct uma_ten
 	return c->zeros ? (const int32_t *)(uintptr_t)b->zero_addr : NULL;
 }
 
-/* - za' sum (B' - zb') for each channel of a panel, from products with inputs of 1. */
+/* - za' sum (B' - zb') for each channel of a panel, computed as products with inputs of 1. */
 static void sum(const struct fast_run *r, const uint8_t *b, uint32_t n, const int32_t *zero,
 		int32_t *to)
 {
@@ -101,7 +101,10 @@ void conv_weights_tile(const struct fast_run *r, uint32_t tile)
 	int32_t *times = conv_col_times(c, r->work);
 	uint32_t i;
 
-	/* Those that no byte has are for the model; see conv_tile(). */
+	/*
+	 * The model runs operations with zero points out of the range of a byte; see
+	 * conv_tile().
+	 */
 	if (zero && !fast_zeros_near(b, c->g.m * c->g.groups))
 		return;
 	if (zero)

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Depthwise convolutions of 3 x 3 taps, channels last. Inputs are read where they lie:
- * rows of padding are one pixel of zeros again and again, and so are the first and the
- * last column. Only where there is more padding than that, rows are brought into the
- * thread's memory.
+ * Depthwise convolutions with 3 x 3 taps, channels last. Inputs are read without a copy: rows
+ * of padding use one pixel of zeros repeatedly, as do the first and the last column. Rows are
+ * only copied to scratch memory if there is more padding than that.
  */
 #include <math.h>
 #include <string.h>
@@ -12,10 +11,10 @@
 
 /* Their weights are kept for a tile. */
 #define CHANNELS_MAX	4096u
-/* From the second-level or the last cache; see Documentation/performance-results.rst. */
+/* From the second-level or the last-level cache; see Documentation/performance-results.rst. */
 #define OUTPUTS_PER_NS	8u
 
-/* May the kernels finish their results? */
+/* Can the kernels compute the epilogue? */
 static bool is_fused(const struct dw_prog *c, const struct fast_prog *p)
 {
 	const struct uma_tensor_view *d = &p->op->t[UMA_SLOT_DST];
@@ -48,7 +47,7 @@ static bool choose_type(struct dw_prog *c, const struct fast_prog *p)
 	return true;
 }
 
-/* Of a row of a tile's in the thread's memory. */
+/* Bytes of a row that is copied to scratch memory. */
 static uint64_t row_bytes(const struct dw_prog *c)
 {
 	return ((uint64_t)c->width * c->es * c->slice + 63) / 64 * 64;
@@ -56,14 +55,14 @@ static uint64_t row_bytes(const struct dw_prog *c)
 
 static uint64_t weights_bytes(const struct dw_prog *c)
 {
-	/* Halves may turn out not to be fit for AVX512_BF16. */
+	/* The weights may turn out to be unsuitable for AVX512_BF16. */
 	const uint64_t floats = c->lanes / 16 * DW_FLOATS, halves = c->lanes / 32 * DW_HALVES;
 
 	return c->es == 1 ? c->lanes / 64 * sizeof(struct dw_bytes) :
 			    UMA_MAX(floats, halves) * sizeof(float);
 }
 
-/* Sums of a row of outputs, also if only a tile finds that it must have them. */
+/* Sums of a row of outputs, also for tiles that find that they need them at run time. */
 static uint64_t sums_bytes(const struct dw_prog *c)
 {
 	return 4ul * c->slice * c->g.out[1];
@@ -88,15 +87,15 @@ static uint64_t moved(const struct dw_prog *c, uint32_t channels, uint32_t rows)
 }
 
 /*
- * What a tile is. Weights are brought into their order for each, and two rows of inputs are
- * read again by the next one: few rows, whose inputs and outputs a core's cache holds, are
- * all done by a tile, of some of the channels.
+ * Choose the tiles. Each tile reorders weights, and the next tile reads two rows of inputs
+ * again: so a small image, whose inputs and outputs fit in a core's cache, is one tile for each
+ * slice of channels.
  */
 static void choose_tiles(const struct fast_prog *p, struct dw_prog *c)
 {
 	const uint32_t threads = p->cpu->threads ? p->cpu->threads : 1, out = c->g.out[0];
 	uint32_t tiles = threads == 1 ? 1 : (4 * threads + c->g.images - 1) / c->g.images;
-	/* At least two lines of an input */
+	/* At least two cache lines of an input */
 	const uint32_t least = UMA_MAX(c->vector, 128 / c->es);
 	const uint32_t most = c->channels / least;
 
@@ -117,15 +116,15 @@ static void choose_tiles(const struct fast_prog *p, struct dw_prog *c)
 	c->lanes = (c->slice + c->vector - 1) / c->vector * c->vector;
 }
 
-/* Rows of inputs that so many of outputs see. */
+/* Rows of inputs for @rows rows of outputs. */
 static uint32_t lines_of(const struct dw_prog *c, uint32_t rows)
 {
 	return (rows - 1) * c->g.stride[0] + DW_TAPS;
 }
 
 /*
- * binary32: rows whose inputs, of the outputs of a strip, half of the first-level cache holds,
- * for the next vector of channels is beside them.
+ * binary32: number of rows for which the inputs of a strip fit in half of the first-level
+ * cache, because the next vector of channels is adjacent.
  */
 static uint32_t strip_rows(const struct fast_prog *p, const struct dw_prog *c)
 {
@@ -136,7 +135,7 @@ static uint32_t strip_rows(const struct fast_prog *p, const struct dw_prog *c)
 	return lines < DW_TAPS ? 1 : (lines - DW_TAPS) / c->g.stride[0] + 1;
 }
 
-/* Rows that are formed at a time. */
+/* Number of rows that are computed at a time. */
 static bool choose_band(const struct fast_prog *p, struct dw_prog *c)
 {
 	uint32_t bands;
@@ -157,9 +156,9 @@ static bool choose_band(const struct fast_prog *p, struct dw_prog *c)
 }
 
 /*
- * Are outputs so far apart that those side by side and their inputs are in one or two sets of
- * the first-level cache? There a line takes as long as the second-level cache for each time
- * that it is written, and results are written by few pixels after each other.
+ * Are outputs at distances for which adjacent ones and their inputs map to one or two sets of
+ * the first-level cache? If so each write of a line takes as long as the second-level cache,
+ * and results are written for a few pixels after each other.
  */
 static bool is_apart(const struct dw_prog *c, const struct uma_tensor_view *d)
 {
@@ -169,8 +168,8 @@ static bool is_apart(const struct dw_prog *c, const struct uma_tensor_view *d)
 }
 
 /*
- * Bytes of few channels would leave most lanes of a vector empty. If outputs that are side
- * by side are so in memory, as their inputs are, several of them fill it.
+ * With few byte channels most lanes of a vector would be empty. If adjacent outputs are
+ * contiguous, like their inputs, several of them fill a vector.
  */
 static uint32_t outputs_of_vector(const struct dw_prog *c, const struct uma_tensor_view *a,
 				  const struct uma_tensor_view *d)
@@ -204,7 +203,7 @@ static int dw_prepare(struct fast_prog *p)
 	if (!choose_type(c, p))
 		return 0;
 	conv_bounds(p->op, &c->least, &c->most);
-	/* The instruction that makes bf16 of results makes zeros of subnormal bounds. */
+	/* The instruction that converts results to bf16 flushes subnormal bounds to zero. */
 	c->halves = c->es == 2 && p->cpu->isa & FAST_BF16 &&
 		    fpclassify(c->least) != FP_SUBNORMAL && fpclassify(c->most) != FP_SUBNORMAL;
 	c->vector = c->es == 1 ? 64 : c->halves ? 32 : 16;
@@ -232,24 +231,24 @@ static int dw_prepare(struct fast_prog *p)
 /* --- what is the same for all outputs ----------------------------------------------- */
 
 /**
- * struct dw_at - the tile at hand
+ * struct dw_at - the tile that is processed
  * @r: this thread
  * @c: convolution
  * @a: first row of the image, first channel of the tile
- * @weights: as the kernels want them
+ * @weights: in the kernels' order
  * @none: a pixel of padding
- * @ends: of rows, if a vector there has several pixels, of which one is padding
- * @rows: inputs, a ring, if they are not read where they lie
- * @sums: of a band
- * @buf: results that are apart
+ * @ends: ends of rows, if a vector there has several pixels, one of which is padding
+ * @rows: ring of inputs, if they are copied
+ * @sums: sums of a band
+ * @buf: results, if @apart
  * @px: bytes from an input to the next in its row
- * @pad: columns of padding in front of a row
+ * @pad: columns of padding before a row
  * @in: inputs of a row
  * @edge: see dw_int8_weights_avx512()
  * @image: image
  * @ch: first channel
- * @n: channels
- * @fused: the kernel finishes its results
+ * @n: number of channels
+ * @fused: the kernel computes the epilogue
  * @halves: @weights are DW_HALVES
  */
 struct dw_at {
@@ -301,7 +300,7 @@ static void load_weights(struct dw_at *t, float *scale)
 	}
 	t->edge = dw_int8_weights_avx512(c, t->n, (const int8_t *)w, c->fused ? scale : NULL, bias,
 					 (struct dw_bytes *)t->weights);
-	/* Sums that are too large for the kernel, or not numbers */
+	/* Sums that are too large for the kernel, or NaN */
 	t->fused = t->edge > 0;
 }
 
@@ -309,11 +308,11 @@ static void load_weights(struct dw_at *t, float *scale)
 
 static uint8_t padding(const struct dw_prog *c)
 {
-	/* Before it is flipped: what the zero point is made of. */
+	/* Before the exclusive or: the byte that becomes the zero point. */
 	return c->es == 1 ? (uint8_t)(c->za ^ c->flip) : 0;
 }
 
-/* Row @iy with all its padding. */
+/* Copy row @iy with all its padding. */
 static void bring(const struct dw_at *t, int64_t iy, uint8_t *to)
 {
 	const struct dw_prog *c = t->c;
@@ -332,7 +331,7 @@ static void bring(const struct dw_at *t, int64_t iy, uint8_t *to)
 	memset(to, padding(c), (c->width - left - n) * px);
 }
 
-/* Where row @iy of the inputs begins; NULL: it is padding. */
+/* Address of row @iy of the inputs; NULL: it is padding. */
 static const uint8_t *line(const struct dw_at *t, int64_t iy)
 {
 	const struct dw_prog *c = t->c;
@@ -343,7 +342,7 @@ static const uint8_t *line(const struct dw_at *t, int64_t iy)
 			   t->rows + (uint64_t)iy % c->lines * row_bytes(c);
 }
 
-/* Column @j, with padding, of a row. */
+/* Column @j of a row, counting padding. */
 static const uint8_t *pixel(const struct dw_at *t, const uint8_t *line, int64_t j)
 {
 	j -= t->pad;
@@ -363,7 +362,10 @@ static const uint8_t *pixels(const struct dw_at *t, const uint8_t *line, int64_t
 	return end;
 }
 
-/* Inputs of @outputs vectors of @b->side outputs from column @j on, of rows from @iy on. */
+/*
+ * Set up the inputs of @outputs vectors of @b->side outputs from column @j on, in rows from @iy
+ * on.
+ */
 static void look(const struct dw_at *t, struct dw_band *b, int64_t iy, int64_t j,
 		 uint32_t outputs)
 {
@@ -397,7 +399,7 @@ static void look(const struct dw_at *t, struct dw_band *b, int64_t iy, int64_t j
 
 /* --- tiles ---------------------------------------------------------------------- */
 
-/* A row of sums through the epilogue. */
+/* Run the epilogue on a row of sums. */
 static int finish(const struct dw_at *t, uint32_t y, const uint8_t *sums)
 {
 	const struct dw_prog *c = t->c;
@@ -422,7 +424,7 @@ static int finish(const struct dw_at *t, uint32_t y, const uint8_t *sums)
 	return 0;
 }
 
-/* @outputs outputs from @x on, @side to a vector; the first row sees row @top. */
+/* @outputs outputs from @x on, @side in a vector; the first row's inputs begin at row @top. */
 static void run_part(const struct dw_at *t, struct dw_band *b, int64_t top, uint32_t x,
 		     uint32_t outputs, uint32_t side)
 {
@@ -444,7 +446,7 @@ static void run_part(const struct dw_at *t, struct dw_band *b, int64_t top, uint
 	b->out = out;
 }
 
-/* Rows of outputs from @y on, @b->rows of them. */
+/* @b->rows rows of outputs from @y on. */
 static int run_band(const struct dw_at *t, struct dw_band *b, uint32_t y, int64_t top)
 {
 	const struct dw_prog *c = t->c;

@@ -1,57 +1,54 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Depthwise convolutions of 3 x 3 taps: some rows of outputs from the rows of inputs that
- * they see.
- */
+/* Depthwise convolutions with 3 x 3 taps: some rows of outputs from their rows of inputs. */
 #ifndef LIBACCEL_SW_FAST_DEPTHWISE_H
 #define LIBACCEL_SW_FAST_DEPTHWISE_H
 
 #include "conv_fast.h"
 
-/** DW_TAPS: along a dimension */
+/** DW_TAPS: taps along a dimension */
 #define DW_TAPS		3u
-/** DW_BAND: most rows of outputs that are formed at a time */
+/** DW_BAND: maximum rows of outputs that are computed at a time */
 #define DW_BAND		16u
-/** DW_LINES: most rows of inputs that these see */
+/** DW_LINES: maximum rows of inputs for these */
 #define DW_LINES	(2 * DW_BAND + 1)
-/** DW_GROUP: vectors whose results are brought into their place together, if that is apart */
+/** DW_GROUP: number of vectors whose buffered results are written together */
 #define DW_GROUP	8u
-/** DW_APART: most rows of outputs then */
+/** DW_APART: maximum rows of outputs with buffered results */
 #define DW_APART	4u
-/** DW_RESULTS: bytes of those of 7 outputs side by side */
+/** DW_RESULTS: bytes of the buffered results of 7 adjacent outputs */
 #define DW_RESULTS	(DW_APART * 7u * DW_GROUP * 64u)
-/** DW_FLOATS: numbers in front of a vector of 16 channels: 9 weights and the bias */
+/** DW_FLOATS: numbers for a vector of 16 channels: 9 weights and the bias */
 #define DW_FLOATS	(10u * 16u)
-/** DW_HALVES: with AVX512_BF16, of 32: 12 vectors of pairs of weights and the bias */
+/** DW_HALVES: with AVX512_BF16, for 32 channels: 12 vectors of pairs of weights and the bias */
 #define DW_HALVES	(14u * 16u)
 
 /**
  * struct dw_prog - a prepared depthwise convolution
- * @g: geometry as the model has it; a group is a channel
- * @epi: what follows the sums
+ * @g: the model's geometry; a group is a channel
+ * @epi: epilogue
  * @es: bytes of an element of A
- * @channels: number
+ * @channels: number of channels
  * @vector: channels of a vector
  * @slice: channels of a tile
- * @lanes: of a tile with those that fill vectors
+ * @lanes: channels of a tile, rounded up to vectors
  * @width: inputs of a row with padding
- * @halves: products are those of AVX512_BF16
- * @direct: inputs are read where they lie: a row has at most one column of padding at
- *	either end
- * @side: outputs side by side whose channels are one vector: of bytes, few of them; or 1
- * @band: rows of outputs that are formed at a time
- * @lines: rows of inputs that these see
+ * @halves: products use AVX512_BF16
+ * @direct: inputs are read without a copy: a row has at most one column of padding at either
+ *	end
+ * @side: number of adjacent outputs in a vector (for few byte channels), or 1
+ * @band: rows of outputs that are computed at a time
+ * @lines: rows of inputs for these
  * @rows: rows of outputs of a tile
  * @yblocks: tiles of an image along the rows
- * @slices: along the channels
- * @apart: outputs side by side share few sets of the first-level cache
- * @za: zero point of A as products see it
+ * @slices: tiles along the channels
+ * @apart: adjacent outputs map to few sets of the first-level cache
+ * @za: zero point of A as used in products
  * @flip: exclusive or of the bytes of A
- * @fused: bias, ReLU and conversion are done in the kernel
+ * @fused: the kernel computes bias, ReLU and conversion
  * @relu: ReLU
  * @clamp: floats: a clamp
- * @least: of results, by either
- * @most: likewise
+ * @least: lower bound of results, for both
+ * @most: upper bound
  * @dst: type of DST
  * @dst_zero: bytes: zero point
  * @dst_scale: bytes: scale
@@ -93,8 +90,8 @@ _Static_assert(sizeof(struct dw_prog) <= sizeof(((struct fast_prog *)0)->priv), 
  * @first: input of the first column
  * @mid: input of the second column
  * @last: input of the last column
- * @px: bytes from @mid to the input of the next column; 0 where the row is padding
- * @none: it is padding
+ * @px: bytes from @mid to the input of the next column; 0 for padding
+ * @none: the row is padding
  */
 struct dw_line {
 	const uint8_t *first;
@@ -107,10 +104,10 @@ struct dw_line {
 /**
  * struct dw_band - some rows of outputs
  * @lines: inputs; those of an output are @ystride after those of the one above
- * @weights: floats: for each vector of channels DW_FLOATS or DW_HALVES;
- *	bytes: for each 64 struct dw_bytes
+ * @weights: floats: for each vector of channels DW_FLOATS or DW_HALVES; bytes: for each 64
+ *	struct dw_bytes
  * @buf: memory for twice DW_RESULTS
- * @edge: bytes: where rounding may have to be looked at, see dw_int8_weights_avx512()
+ * @edge: bytes: distance at which rounding must be checked, see dw_int8_weights_avx512()
  * @dst_zero: bytes: zero point of DST
  * @dst_scale: bytes: scale of DST
  * @dst_u8: bytes: DST is u8
@@ -119,9 +116,9 @@ struct dw_line {
  * @out_row: bytes to the output below
  * @n: channels of an output
  * @rows: rows of outputs
- * @ystride: distance of windows
- * @xstride: likewise
- * @side: outputs that a vector has, side by side
+ * @ystride: stride of windows along the rows
+ * @xstride: stride of windows in a row
+ * @side: number of adjacent outputs in a vector
  * @outputs: number of vectors in a row
  * @flip: bytes: exclusive or of the inputs
  * @in16: inputs are bf16
@@ -130,8 +127,8 @@ struct dw_line {
  * @fused: bytes: results are bytes, else sums
  * @relu: ReLU
  * @clamp: floats: a clamp
- * @least: floats: of results
- * @most: likewise
+ * @least: floats: lower bound of results
+ * @most: floats: upper bound of results
  * @apart: results go through @buf, DW_APART rows at most
  */
 struct dw_band {
@@ -164,16 +161,16 @@ struct dw_band {
 };
 
 /**
- * struct dw_bytes - what bytes of 64 channels are multiplied by, and what follows
- * @weights: for each of the outputs one below the other and each column of taps four
- *	vectors of 16 times four rows: the weights and a 0
- * @start: what sums start from
- * @factor: of the sums, if products and sums are rounded otherwise
- * @addend: likewise
- * @scale: of the sums
- * @bias: of the products
+ * struct dw_bytes - weights and epilogue of 64 byte channels
+ * @weights: for each of two vertically adjacent outputs and each column of taps four vectors of
+ *	16 times four rows: the weights and a 0
+ * @start: initial values of sums
+ * @factor: of the sums, with product and sum rounded once
+ * @addend: for @factor
+ * @scale: of the sums, with all roundings
+ * @bias: for @scale
  *
- * Lanes are channels as dw_channel() says.
+ * dw_channel() gives the order of the lanes.
  */
 struct dw_bytes {
 	int8_t weights[2][12][64];
@@ -194,7 +191,7 @@ float dw_int8_weights_avx512(const struct dw_prog *c, uint32_t n, const int8_t *
 			     const float *scale, const float *bias, struct dw_bytes *to);
 void dw_int8_avx512(const struct dw_band *b);
 
-/* The channel that lane @lane of vector @v of 64 has. */
+/* The channel in lane @lane of vector @v of 64 channels. */
 static inline uint32_t dw_channel(uint32_t v, uint32_t lane)
 {
 	return lane / 4 * 16 + v * 4 + lane % 4;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Depthwise rows in binary32, AVX-512: strips of 7 outputs of 16 channels. 9 weights and the
- * sums of the row at hand and those that end above and begin below it, at most 9 at a time,
- * are in registers; 9 loads of inputs are 63 products, so that the
- * products are what bounds it, 4.5 cycles an output of 16 channels. On Zen 5, with all in
- * the first cache, 4.7 to 5.3 were measured, the fewer rows the more: a strip costs some 60
- * cycles besides. bf16 inputs are widened on the way.
+ * Depthwise rows in binary32, AVX-512: strips of 7 outputs of 16 channels. 9 weights, and the
+ * sums of the current row, of those that end above it and of those that begin below it, at most
+ * 9 at a time, are in registers; 9 loads of inputs are used for 63 products, so products are
+ * the limit: 4.5 cycles for an output of 16 channels. On Zen 5, with all data in the
+ * first-level cache, 4.7 to 5.3 were measured, more with fewer rows: a strip has an overhead of
+ * about 60 cycles. bf16 inputs are converted when they are loaded.
  */
 #define CHANNELS	16u
 #define VECTORS		1u
@@ -33,7 +33,7 @@ ALWAYS void begin(const struct strip *s, struct taps *t)
 	for (k = 0; k < 9; k++)
 		t->w[k] = _mm512_load_ps(s->weights + 16ul * k);
 	t->start = _mm512_setzero_ps();
-	/* Without ReLU nothing is at most a NaN. */
+	/* Without ReLU: the maximum with NaN as the first operand does not change anything. */
 	t->floor = _mm512_set1_ps(s->b->relu ? 0 : __builtin_nanf(""));
 }
 
@@ -89,7 +89,7 @@ ALWAYS void step(const struct strip *s, const struct taps *t, const struct dw_li
 		for (i = 0; i < n; i++) {
 			const uint32_t x = j - i * stride;
 
-			/* Of differences below 0, too */
+			/* Also true for differences below 0 */
 			if (x >= DW_TAPS)
 				continue;
 			if (done)
@@ -128,7 +128,7 @@ void dw_f32_weights_avx512(const struct dw_prog *c, uint32_t n, const uint8_t *w
 			_mm512_store_ps(to + 16ul * k,
 					load(w + k / DW_TAPS * ys + k % DW_TAPS * xs + ch * c->es,
 					     m, c->es == 2));
-		/* What is added to -0 stays what it is. */
+		/* Adding to -0 does not change a number. */
 		_mm512_store_ps(to + 16 * 9, bias ? _mm512_maskz_loadu_ps(m, bias + ch) :
 						    _mm512_set1_ps(-0.0f));
 	}

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * Depthwise rows in bf16, AVX512_BF16: strips of 4 outputs of 32 channels. Of the three
- * inputs that an output sees in a row the first two are brought together by one shuffle,
- * and the third is widened beside zeros: nothing that an output does not see is multiplied,
- * not even by zero. So 6 products of pairs of taps make an output of 16 channels, where
- * binary32 takes 9, and the outputs of three rows share 2 shuffles. Products need 3 cycles
- * an output of 16 channels, the whole 4.5 and 90 a strip, measured on Zen 5 with all in the
- * first cache: 16 sums and 12 vectors of weights leave few registers, and sums go to memory.
+ * Depthwise rows in bf16, AVX512_BF16: strips of 4 outputs of 32 channels. Of the three inputs
+ * of an output in a row, the first two are combined by one shuffle, and the third is paired
+ * with zeros: an output only uses its own inputs, so none is multiplied by zero. 6 products of
+ * pairs of taps make an output of 16 channels, instead of 9 in binary32, and the outputs of
+ * three rows share 2 shuffles. Products take 3 cycles for an output of 16 channels; 4.5 in
+ * total, and 90 for a strip, were measured on Zen 5 with all data in the first-level cache: 16
+ * sums and 12 vectors of weights leave few registers, so sums are spilled.
  */
 #include <math.h>
 #define CHANNELS	32u
@@ -22,7 +22,7 @@ ALWAYS __m512 dot(__m512 acc, __m512i a, __m512 b)
 	return _mm512_dpbf16_ps(acc, (__m512bh)a, (__m512bh)_mm512_castps_si512(b));
 }
 
-/* Weights of a row of taps: of the first two, of the third, each of both vectors */
+/* Weights of a row of taps: of the first two, of the third, for each of both vectors */
 ALWAYS void begin(const struct strip *s, struct taps *t)
 {
 	uint32_t k;
@@ -34,7 +34,7 @@ ALWAYS void begin(const struct strip *s, struct taps *t)
 	t->floor = _mm512_set1_ps(s->b->least);
 }
 
-/* Sums of 32 channels, as unpacking has them, become results in their order. */
+/* Store the sums of 32 channels, in the order of unpacking, as results in their own order. */
 ALWAYS void store(const struct strip *s, const struct taps *t, __m512 lo, __m512 hi, uint8_t *to,
 		  const uint32_t kind)
 {
@@ -42,7 +42,7 @@ ALWAYS void store(const struct strip *s, const struct taps *t, __m512 lo, __m512
 	const float *bias = s->weights + 16 * TAPS;
 	__m512i v;
 
-	/* A NaN, the second one, stays; there is no -0. */
+	/* A NaN, the second operand, is kept; there is no -0. */
 	lo = _mm512_max_ps(t->floor, _mm512_add_ps(lo, _mm512_load_ps(bias)));
 	hi = _mm512_max_ps(t->floor, _mm512_add_ps(hi, _mm512_load_ps(bias + 16)));
 	if (s->b->clamp) {
@@ -150,9 +150,9 @@ ALWAYS bool is_tiny(__m512 b)
 }
 
 /*
- * Sums are 0 or normal numbers, and so they are with a bias of at least 2^-101 or 0: it or
- * a sum of nearly that size is a multiple of 2^-125. So the conversion to bf16, which takes
- * subnormal numbers for 0, sees none.
+ * Sums are 0 or normal numbers, also with a bias that is 0 or at least 2^-101: the bias, or a
+ * sum of nearly its size, is a multiple of 2^-125. So the conversion to bf16, which treats
+ * subnormal numbers as 0, has none.
  *
  * Return: false: there is a smaller bias.
  */
@@ -185,7 +185,7 @@ bool dw_bf16_weights_avx512(const struct dw_prog *c, uint32_t n, const uint8_t *
 		}
 		if (is_tiny(b[0]) || is_tiny(b[1]))
 			return false;
-		/* +0 for -0, and then a result is never -0. */
+		/* +0 for -0, so that a result is never -0. */
 		for (y = 0; y < 2; y++)
 			_mm512_store_ps(to + 16ul * (TAPS + y),
 					_mm512_add_ps(half_of(b[0], b[1], y),

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows of outputs from floating-point numbers, for AVX-512: how a band is cut. A strip is
- * a few outputs side by side, of one vector of channels, and those below them: the weights
- * stay in registers, and every input is loaded once, when its row has its turn: it ends
- * the sums of the outputs above, goes into those of its own and begins those below.
+ * Rows of outputs in floating point for AVX-512: division of a band. A strip is a few adjacent
+ * outputs of one vector of channels, and those below them: the weights stay in registers, and
+ * every input is loaded once, for its row: it completes the sums of the outputs above, is added
+ * to those of its own row, and begins those below.
  *
- * Where outputs side by side and those below share a set or two of the first-level cache,
- * a store costs as much as the second-level cache takes, 20 cycles on Zen 5, if the next one
- * is to another pixel, and 2 if eight are to one pixel. There the strips of a group of vectors
- * leave their results side by side in memory of the thread, and those of the group before are
- * brought from there to their places meanwhile, pixel by pixel.
+ * If adjacent outputs and those below map to one or two sets of the first-level cache, a store
+ * takes as long as the second-level cache, 20 cycles on Zen 5, if the next one is to another
+ * pixel, and 2 if eight are to one pixel. So in this case the strips of a group of vectors
+ * write their results contiguously to scratch memory, and meanwhile those of the previous group
+ * are copied to the result, pixel by pixel.
  *
- * Who includes this defines CHANNELS, those of a vector, VECTORS, the registers that their
- * sums take, WIDE and NARROW, outputs side by side, TAPS, vectors of weights, DW_RECORD, the
- * floats of the weights of a vector, and begin(), step() and end(), declared below.
+ * The file that includes this one defines CHANNELS, those of a vector, VECTORS, the registers
+ * for their sums, WIDE and NARROW, numbers of adjacent outputs, TAPS, vectors of weights,
+ * DW_RECORD, the floats of the weights of a vector, and begin(), step() and end(), declared
+ * below.
  */
 #ifndef LIBACCEL_SW_FAST_DEPTHWISE_ROWS_H
 #define LIBACCEL_SW_FAST_DEPTHWISE_ROWS_H
@@ -23,7 +24,7 @@
 
 #define ALWAYS static inline __attribute__((always_inline))
 
-/* To nearest even; a NaN becomes quiet. */
+/* Round to nearest even; a NaN becomes quiet. */
 ALWAYS __m256i to_bf16(__m512 x)
 {
 	const __m512i bits = _mm512_castps_si512(x);
@@ -35,21 +36,21 @@ ALWAYS __m256i to_bf16(__m512 x)
 	return _mm512_cvtepi32_epi16(_mm512_srli_epi32(r, 16));
 }
 
-/* What a strip is, known when it is compiled. */
-#define PLAIN	1u	/* results are vectors as they are stored, all lanes of them */
-#define IN16	2u	/* bf16 where binary32 is multiplied */
-#define APART	4u	/* results go through memory of the thread, see below */
+/* Properties of a strip, which are constants. */
+#define PLAIN	1u	/* results are stored as full vectors */
+#define IN16	2u	/* bf16 inputs for binary32 products */
+#define APART	4u	/* results go through scratch memory, see above */
 
 /**
- * struct drain - results of a group that are not yet where they belong
+ * struct drain - results of a group that have not been copied to their places
  * @from: vector by vector
- * @out: first output of the row at hand
+ * @out: first output of the current row
  * @below: bytes to the output below
  * @out_ms: bytes to the next output
  * @n: outputs in a row
- * @x: next one
- * @left: pixels
- * @pixels: in all
+ * @x: next output
+ * @left: remaining pixels
+ * @pixels: total number of pixels
  * @vectors: vectors of a pixel
  */
 struct drain {
@@ -65,16 +66,16 @@ struct drain {
 };
 
 /**
- * struct strip - outputs side by side, and those below
+ * struct strip - adjacent outputs, and those below
  * @b: the band
  * @weights: of its channels
  * @out_ms: bytes to the next output
  * @below: bytes to the one below
- * @off: bytes from the first channel's input
+ * @off: offset in bytes of the channels
  * @at: columns from the second one's input to that of the first output's second tap
  * @begins: the first output is the row's first one
- * @ends: the last one is its last one
- * @m: channels that there are
+ * @ends: the last output is the row's last one
+ * @m: valid channels
  */
 struct strip {
 	const struct dw_band *b;
@@ -90,16 +91,16 @@ struct strip {
 	struct drain drain;
 };
 
-/** struct sums - of the outputs of a strip in a row */
+/** struct sums - sums of the outputs of a strip in a row */
 struct sums {
 	__m512 v[WIDE * VECTORS];
 };
 
 /**
- * struct taps - what is in registers
+ * struct taps - values in registers
  * @w: weights
- * @start: what sums begin with
- * @floor: of results
+ * @start: initial values of sums
+ * @floor: lower bound of results
  */
 struct taps {
 	__m512 w[TAPS];
@@ -107,13 +108,13 @@ struct taps {
 	__m512 floor;
 };
 
-/* Weights into registers. */
+/* Load weights into registers. */
 ALWAYS void begin(const struct strip *s, struct taps *t);
 
 /*
- * A row of inputs, of @n outputs and of a kind: into the sums of the outputs that it is
- * the last row of, @done, the second, @half, and the first, @fresh; NULL: of none.
- * @done's are stored at @out.
+ * Add a row of inputs of @n outputs to the sums of the outputs for which it is the last row,
+ * @done, the second, @half, and the first, @fresh; NULL: none. Those of @done are stored at
+ * @out.
  */
 ALWAYS void step(const struct strip *s, const struct taps *t, const struct dw_line *l,
 		 struct sums *done, struct sums *half, struct sums *fresh, uint8_t *out,
@@ -123,7 +124,7 @@ ALWAYS void step(const struct strip *s, const struct taps *t, const struct dw_li
 ALWAYS void end(const struct strip *s, const struct taps *t, const struct sums *done,
 		uint8_t *out, const uint32_t n, const uint32_t kind);
 
-/* The inputs of @n columns of a line, of the channels of the strip. */
+/* The inputs of @n columns of a line, for the channels of the strip. */
 ALWAYS void columns(const struct strip *s, const struct dw_line *l, const uint32_t n,
 		    const uint8_t **first, const uint8_t **mid, const uint8_t **last)
 {
@@ -143,7 +144,7 @@ ALWAYS void pixel(const struct drain *d, const uint32_t vectors)
 				    _mm512_load_si512(d->from + 64ul * d->pixels * v));
 }
 
-/* Pixels one after the other, until so many are left. */
+/* Copy pixels until @left are left. */
 ALWAYS void drain_to(struct drain *d, uint32_t left)
 {
 	for (; d->left > left; d->left--, d->from += 64) {
@@ -180,7 +181,7 @@ ALWAYS void last_line(const struct strip *s, const struct taps *t, const struct 
 		step(s, t, l, a, NULL, NULL, out, n, stride, kind);
 }
 
-/* Windows two rows apart share a row of inputs, those one apart two. */
+/* Windows with a stride of two share one row of inputs, with a stride of one two. */
 ALWAYS void roll(struct strip *s, const struct dw_line *l, uint32_t rows, uint8_t *out,
 		 const uint32_t n, const uint32_t stride, const uint32_t kind)
 {
@@ -229,7 +230,7 @@ ALWAYS void strip(struct strip *s, uint8_t *out, const uint32_t n, const uint32_
 			     stride, kind);
 }
 
-/* All rows of @n outputs from @x on, of channels from @ch on. */
+/* All rows of @n outputs from @x on, for channels from @ch on. */
 ALWAYS void group(struct strip *s, uint32_t ch, uint32_t vectors, uint32_t x, const uint32_t n,
 		  const uint32_t stride, const uint32_t kind)
 {
@@ -272,7 +273,7 @@ ALWAYS void outputs(struct strip *s, uint32_t ch, uint32_t vectors, const uint32
 	while (x < count) {
 		const uint32_t left = count - x;
 
-		/* Some at the end a second time rather than one by one. */
+		/* Compute some outputs at the end twice rather than one by one. */
 		if (left >= WIDE || (left > NARROW && count >= WIDE)) {
 			x = UMA_MIN(x, count - WIDE);
 			if (kind == PLAIN && s->b->apart)
@@ -291,7 +292,7 @@ ALWAYS void outputs(struct strip *s, uint32_t ch, uint32_t vectors, const uint32
 	}
 }
 
-/* All channels; @plain: results of whole vectors are vectors as they are stored. */
+/* All channels; @plain: whole vectors of results are stored as full vectors. */
 ALWAYS void channels(const struct dw_band *b, const uint32_t stride, const uint32_t kind,
 		     bool plain)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Depthwise rows of bytes, AVX512_VNNI: the inputs of a column of four rows become 32
- * bits of a lane, so that three products, one for each column, make an output of 16
- * channels, and three with the weights a byte higher the one below it. For 64 channels of
- * an output that is 4 shuffles (8 shared by two), 2 loads of inputs, 12 products and 27
- * operations that make bytes of the sums: about 60 instructions, in 23 cycles, measured on
- * Zen 5 with all in the first cache. What unpacking mixes up packing puts right.
+ * Depthwise rows of bytes, AVX512_VNNI: the inputs of a column of four rows are the 32 bits of
+ * a lane, so three products, one for each column, make an output of 16 channels, and three more
+ * with the weights shifted by a byte the output below. For 64 channels of an output this takes
+ * 4 shuffles (8 shared by two), 2 loads of inputs, 12 products and 27 operations that convert
+ * the sums to bytes: about 60 instructions, in 23 cycles, measured on Zen 5 with all data in
+ * the first-level cache. Packing restores the order that unpacking changes.
  */
 #include <immintrin.h>
 #include <string.h>
@@ -13,12 +13,12 @@
 
 #define ALWAYS static inline __attribute__((always_inline))
 
-/* Four vectors, of channels as dw_channel() says */
+/* Four vectors, in the order of dw_channel() */
 typedef struct {
 	__m512i v[4];
 } quad;
 
-/* Most rows of inputs: two outputs one below the other share two. */
+/* Maximum rows of inputs: two vertically adjacent outputs share two. */
 #define DW_ROWS	4u
 
 ALWAYS quad unpack(__m512i a, __m512i b, __m512i d, __m512i e)
@@ -63,9 +63,9 @@ static __attribute__((noinline)) void exactly(const struct dw_band *r, const str
 }
 
 /*
- * One rounding of product and sum instead of four: what differs from them in the last
- * places is another integer only next to a tie. Integers are far below 2^15, see
- * dw_int8_weights_avx512(), and ReLU may as well follow the rounding.
+ * Rounds product and sum once, instead of four times: the difference in the last places only
+ * affects the integer next to a tie. Integers are far below 2^15, see dw_int8_weights_avx512(),
+ * so ReLU can be applied after rounding.
  */
 ALWAYS __m512i bytes(const struct dw_band *r, const struct dw_bytes *w, const quad *acc)
 {
@@ -81,7 +81,7 @@ ALWAYS __m512i bytes(const struct dw_band *r, const struct dw_bytes *w, const qu
 		v[i] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(acc->v[i]),
 				       _mm512_load_ps(w->factor + 16ul * i),
 				       _mm512_load_ps(w->addend + 16ul * i));
-		/* Less the next integer */
+		/* Minus the nearest integer */
 		d[i] = _mm512_reduce_ps(v[i], 8);
 		q.v[i] = _mm512_cvtps_epi32(v[i]);
 	}
@@ -97,7 +97,7 @@ ALWAYS __m512i bytes(const struct dw_band *r, const struct dw_bytes *w, const qu
 	return r->dst_u8 ? _mm512_packus_epi16(lo, hi) : _mm512_packs_epi16(lo, hi);
 }
 
-/* Sums in the order of channels. */
+/* Store sums in the order of channels. */
 ALWAYS void store_sums(const quad *acc, uint8_t *to, uint32_t n)
 {
 	int32_t lanes[64] __attribute__((aligned(64)));
@@ -143,9 +143,9 @@ ALWAYS void output(const struct dw_band *r, const struct dw_bytes *w, const quad
 }
 
 /*
- * @rows rows of outputs of 64 channels, those from @ch on; @l: the first one's inputs.
- * @stride: of windows; 2, too, for two outputs to a vector, of which the next one begins
- * where this one ends; 0: more of them, which have no column in common.
+ * @rows rows of outputs of 64 channels, from @ch on; @l: the first one's inputs. @stride: of
+ * windows; also 2 for two outputs in a vector, where the next vector begins at the end of this
+ * one; 0: more of them, which share no column.
  */
 ALWAYS void row(const struct dw_band *b, const struct dw_bytes *w, const struct dw_line *l,
 		uint8_t *out, uint32_t ch, __mmask64 m, const uint32_t rows,
@@ -207,7 +207,7 @@ ALWAYS void row(const struct dw_band *b, const struct dw_bytes *w, const struct 
 	}
 }
 
-/* Two rows at a time, if windows are one apart. */
+/* Two rows at a time, if the stride of windows is one. */
 ALWAYS void band(const struct dw_band *b, const uint32_t stride, const bool fused)
 {
 	const struct dw_bytes *w = b->weights;
@@ -243,7 +243,7 @@ void dw_int8_avx512(const struct dw_band *b)
 
 /* --- weights ------------------------------------------------------------------------ */
 
-/* @n channels, or the few that there are once for each output that a vector has. */
+/* @n channels, or a few that are repeated for each output in a vector. */
 static __m512i taps(const struct dw_prog *c, const int8_t *w, uint32_t n)
 {
 	int8_t v[64] __attribute__((aligned(64))) = { 0 };
@@ -254,7 +254,7 @@ static __m512i taps(const struct dw_prog *c, const int8_t *w, uint32_t n)
 	return _mm512_load_si512(v);
 }
 
-/* @n numbers of channels in the order of the lanes. */
+/* Numbers of @n channels in the order of the lanes. */
 static void order(const struct dw_prog *c, const float *from, uint32_t n, float *to)
 {
 	float x[64] = { 0 };
@@ -268,13 +268,13 @@ static void order(const struct dw_prog *c, const float *from, uint32_t n, float 
 }
 
 /*
- * Factors and addends of 64 channels; the largest magnitude that a result may have, or
+ * Factors and addends of 64 channels; returns the largest possible magnitude of a result, or
  * infinity.
  */
 static float factors(const struct dw_prog *c, struct dw_bytes *to)
 {
 	const int32_t low = c->za < 0 ? -c->za : c->za, high = c->za < 255 ? 255 - c->za : 0;
-	/* Of inputs less their zero point, 128 and 9 weights */
+	/* Maximum for inputs minus their zero point, 128 and 9 weights */
 	const __m512 most = _mm512_set1_ps((float)(UMA_MAX(low, high) * 128 * 9));
 	const __m512 rec = _mm512_set1_ps(1 / c->dst_scale);
 	__m512 max = _mm512_setzero_ps();
@@ -286,7 +286,7 @@ static float factors(const struct dw_prog *c, struct dw_bytes *to)
 
 		_mm512_store_ps(to->factor + i, f);
 		_mm512_store_ps(to->addend + i, a);
-		/* A NaN, the second one, stays. */
+		/* A NaN, the second operand, is kept. */
 		max = _mm512_max_ps(max, _mm512_fmadd_ps(_mm512_abs_ps(f), most,
 							 _mm512_abs_ps(a)));
 		if (_mm512_cmp_ps_mask(max, max, _CMP_UNORD_Q))
@@ -296,21 +296,21 @@ static float factors(const struct dw_prog *c, struct dw_bytes *to)
 }
 
 /**
- * dw_int8_weights_avx512 - weights and what follows the sums
+ * dw_int8_weights_avx512 - weights and epilogue
  * @c: convolution
- * @channels: number
- * @w: weights, all channels side by side
- * @scale: of sums, each channel's; NULL: sums are what is wanted
+ * @channels: number of channels
+ * @w: weights, channels contiguous
+ * @scale: of sums, for each channel; NULL: only sums are computed
  * @bias: or NULL
- * @to: a vector of 64 channels each
+ * @to: receives a struct for each vector of 64 channels
  *
- * With u = 2^-24 and results, before they are rounded to integers, of at most M in
- * magnitude, products of sums and factors with addends are within 6 u M (1 + u) of what
- * product, sum and quotient are with a rounding each, and with M at least 1 that holds for
- * subnormal ones, too.
+ * With u = 2^-24 and results, before they are rounded to integers, of at most M in magnitude,
+ * products of sums and factors with addends differ by at most 6 u M (1 + u) from product, sum
+ * and quotient with separate roundings, for M of at least 1 also for subnormal results.
  *
- * Return: how far from the next integer a result must be to be formed as the model does,
- * 1/2 - 8 u M; 0: M may be beyond 2^13, or be no number; results are not for the kernel.
+ * Return: minimum distance from the nearest integer for which a result must be computed as in
+ * the model, 1/2 - 8 u M; 0: M may exceed 2^13, or is NaN; the kernel cannot compute the
+ * results.
  */
 float dw_int8_weights_avx512(const struct dw_prog *c, uint32_t channels, const int8_t *w,
 			     const float *scale, const float *bias, struct dw_bytes *to)

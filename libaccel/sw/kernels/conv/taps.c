@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * Depthwise convolutions of any window, whether channels or pixels are side by side. Rows of
- * inputs are brought in as words of 32 bits with their padding: binary32, or the bytes that
- * some taps of a row see. Then a tap is a distance, the same for all outputs, and sums are
- * strips of vectors (taps_kernel.h).
+ * Depthwise convolutions with any window, and contiguous channels or pixels. Rows of inputs are
+ * copied with their padding, as words of 32 bits: binary32, or the bytes of some taps of a row.
+ * Then the offset of a tap is the same for all outputs, and sums are computed in strips of
+ * vectors (taps_kernel.h).
  *
- * Channels last: a vector is channels of a pixel, a strip the pixels of a row, which follow each
- * other vector by vector. Otherwise a
- * vector is pixels of a channel, and a strip all of a band: rows of inputs follow each other
- * without a gap, and the sums where a window reaches into the next row are left out at the
- * end. Inputs of windows that are further apart lie in as many planes, each with the rows and
+ * Channels last: a vector has channels of a pixel, a strip is the pixels of a row, vector by
+ * vector. Otherwise a vector has pixels of a channel, and a strip is a whole band: rows of
+ * inputs follow each other without gaps, and sums whose window extends into the next row are
+ * discarded. With a stride, inputs are separated into as many planes, each with the rows and
  * columns of one remainder.
  */
 #include <string.h>
@@ -17,38 +16,38 @@
 #include "conv_fast.h"
 #include "taps.h"
 
-/* Most of a window, with what lies between its taps */
+/* Maximum extent of a window, including the gaps between its taps */
 #define SPAN_MAX	256u
 #define TAPS_MAX	1024u
 #define STRIDE_MAX	16u
-/* Channels of a tile: two cache lines of binary32 where they are side by side */
+/* Channels of a tile: two cache lines of binary32 if they are contiguous */
 #define SLICE		32u
-/* Multiply-adds in a nanosecond, a thread's, with everything that there is beside them */
+/* Multiply-adds of a thread per nanosecond, including all other work */
 #define MACS_PER_NS	50u
 
 /**
  * struct taps_prog - a prepared convolution
- * @g: geometry as the model has it; a group is a channel
- * @epi: what follows the sums
+ * @g: the model's geometry; a group is a channel
+ * @epi: epilogue
  * @k: kernels
- * @channels: number
+ * @channels: number of channels
  * @es: bytes of an element of A
- * @group: taps of a row that are a word
- * @words: taps of a row, in words
+ * @group: taps of a row in a word
+ * @words: words of taps of a row
  * @slice: channels of a tile
  * @slices: tiles along the channels
  * @rows: rows of outputs of a tile
  * @yblocks: tiles along the rows
- * @band: rows of outputs that are formed at a time
- * @lines: rows of inputs that these see
- * @cols: columns of inputs that a row sees, with padding
- * @width: words of a row; of pixels side by side in each plane
+ * @band: rows of outputs that are computed at a time
+ * @lines: rows of inputs for these
+ * @cols: columns of inputs for a row, with padding
+ * @width: words of a row; for contiguous pixels, in each plane
  * @height: rows of a plane
  * @phases: planes along a row
- * @za: zero point of A as products see it
+ * @za: zero point of A as used in products
  * @flip: exclusive or of the bytes of A
- * @last: channels are side by side
- * @fused: sums of binary32 are formed in DST, with the bias, where channels fill vectors
+ * @last: channels are contiguous
+ * @fused: binary32 sums are computed in DST, with the bias, if channels fill vectors
  */
 struct taps_prog {
 	struct conv_plan g;
@@ -81,7 +80,7 @@ static uint32_t taps_of(const struct taps_prog *c)
 	return c->g.kernel[0] * c->words;
 }
 
-/* Channels of a tile with those that fill vectors; of pixels side by side one at a time. */
+/* Channels of a tile rounded up to vectors; 1 for contiguous pixels. */
 static uint32_t lanes_of(const struct taps_prog *c)
 {
 	return c->last ? (c->slice + TAPS_LANES - 1) / TAPS_LANES * TAPS_LANES : 1;
@@ -108,17 +107,17 @@ static uint64_t round_up(uint64_t bytes)
 
 static uint64_t weights_bytes(const struct taps_prog *c)
 {
-	/* What sums start from, and weights */
+	/* Initial values of sums, and weights */
 	return round_up(4ull * lanes_of(c)) + round_up(4ull * lanes_of(c) * taps_of(c));
 }
 
-/* Are words of every second byte wanted? All are made, and parted. */
+/* Are words of every second byte needed? All are computed, and then separated. */
 static bool parts_words(const struct taps_prog *c)
 {
 	return !c->last && c->group > 1 && c->g.stride[1] == 2;
 }
 
-/* A row of bytes, or of numbers, before it is words */
+/* Bytes of a row of bytes, or of numbers, before conversion to words */
 static uint64_t row_bytes(const struct taps_prog *c)
 {
 	const uint32_t px = c->es == 1 && c->last ? lanes_of(c) / 4 : 1;
@@ -163,11 +162,11 @@ static bool choose_type(struct taps_prog *c, const struct fast_prog *p)
 		c->za += 128;
 		c->flip = 0x80;
 	}
-	/* Padding is a byte. Words of some taps lie as far apart as windows. */
+	/* Padding must be a byte. The words of a row of taps must match the stride. */
 	return c->za >= 0 && c->za <= 255 && !(c->group * c->g.dilation[1] % c->g.stride[1]);
 }
 
-/* May sums be formed where results go? */
+/* Can sums be computed in the result? */
 static bool is_fused(const struct taps_prog *c, const struct fast_prog *p)
 {
 	const struct uma_tensor_view *d = &p->op->t[UMA_SLOT_DST];
@@ -177,7 +176,7 @@ static bool is_fused(const struct taps_prog *c, const struct fast_prog *p)
 	       (!(c->epi.steps & EPI_BIAS) || conv_plain_bias(&p->op->t[UMA_SLOT_BIAS]));
 }
 
-/* What a row consists of. */
+/* Compute the parts of a row. */
 static void choose_row(struct taps_prog *c)
 {
 	const struct conv_plan *g = &c->g;
@@ -192,7 +191,7 @@ static void choose_row(struct taps_prog *c)
 		c->width = g->out[1] + (c->words - 1) * c->group * d / x;
 }
 
-/* As many rows in a tile as give each thread some tiles, and in a band as caches hold. */
+/* Rows of a tile: several tiles for each thread; rows of a band: what fits in the caches. */
 static bool choose_tiles(struct taps_prog *c, struct fast_prog *p)
 {
 	const struct conv_plan *g = &c->g;
@@ -254,21 +253,21 @@ static int taps_prepare(struct fast_prog *p)
 /* --- what is the same for all outputs of a tile ------------------------------------------- */
 
 /**
- * struct tile - the tile at hand
+ * struct tile - the tile that is processed
  * @r: this thread
  * @c: convolution
  * @a: first row of the image, first channel of the tile
- * @start: what sums of bytes start from; @fused: the bias
- * @weights: vectors of them
+ * @start: initial values of sums of bytes; @fused: the bias
+ * @weights: vectors of weights
  * @in: words of inputs
  * @sums: sums
  * @row: a row of inputs
  * @image: image
  * @ch: first channel
- * @n: channels
- * @fused: sums are formed in DST
- * @scale: of the sums of each channel
- * @off: bytes from the first tap to each
+ * @n: number of channels
+ * @fused: sums are computed in DST
+ * @scale: scale of the sums of each channel
+ * @off: offset in bytes of each tap
  */
 struct tile {
 	const struct fast_run *r;
@@ -331,7 +330,7 @@ static uint32_t byte_weights(const struct taps_prog *c, const uint8_t *from, uin
 	return c->group == 4 ? -sum * (uint32_t)c->za : 0;
 }
 
-/* The same for channels that are side by side, a vector for each word. */
+/* The same for contiguous channels, a vector for each word. */
 static void byte_vectors(const struct tile *t, const uint8_t *from, uint8_t *to)
 {
 	const struct taps_prog *c = t->c;
@@ -364,7 +363,7 @@ static void byte_vectors(const struct tile *t, const uint8_t *from, uint8_t *to)
 	}
 }
 
-/* Numbers of @n channels, those of a tap @step words behind the last one's. */
+/* Numbers of @n channels; the taps are @step words apart. */
 static void float_weights(const struct tile *t, const uint8_t *from, uint32_t n, float *to,
 			  uint32_t step)
 {
@@ -388,7 +387,7 @@ static void float_weights(const struct tile *t, const uint8_t *from, uint32_t n,
 		}
 }
 
-/* Weights of channels from @ch on: a lane for each, or one channel's a word each. */
+/* Weights of channels from @ch on: a lane for each, or a word for a single channel. */
 static void load_weights(const struct tile *t, uint32_t ch, uint32_t n)
 {
 	const struct taps_prog *c = t->c;
@@ -417,14 +416,14 @@ static void load_weights(const struct tile *t, uint32_t ch, uint32_t n)
 
 /* --- inputs --------------------------------------------------------------------------- */
 
-/* Where the inputs of a row begin among its columns with padding, and how many there are. */
+/* Position of the first input among a row's columns with padding; returns the number of inputs. */
 static uint32_t inputs(const struct taps_prog *c, uint32_t *left)
 {
 	*left = UMA_MIN(c->g.pad[1], c->cols);
 	return UMA_MIN(c->cols - *left, c->g.in[1]);
 }
 
-/* Words of a vector of channels of all pixels of a band; where they are side by side. */
+/* Words of a vector of channels of all pixels of a band, for contiguous channels. */
 static size_t plane_of(const struct taps_prog *c)
 {
 	return (size_t)c->height * c->width * c->k->lanes;
@@ -444,7 +443,7 @@ static void copy_floats(const struct tile *t, struct taps_lines *l)
 			t->r->prog->rows->to_f32[dtype]((float *)(void *)l->to, l->from, l->n);
 }
 
-/* A row of numbers, NULL: of padding, of pixels of @px words, of which @n are there. */
+/* A row of numbers, NULL: padding, of pixels of @px words, of which @n are valid. */
 static void float_row(const struct tile *t, const uint8_t *from, float *to, uint32_t px, uint32_t n)
 {
 	const struct taps_prog *c = t->c;
@@ -461,7 +460,7 @@ static void float_row(const struct tile *t, const uint8_t *from, float *to, uint
 		memset(to, 0, 4ul * px * c->cols);
 }
 
-/* A row of bytes, NULL: of padding, pixel by pixel between padding in the thread's memory. */
+/* Copy a row of bytes, NULL: padding, to the buffer between the column padding. */
 static void byte_row(const struct tile *t, const uint8_t *from)
 {
 	const struct taps_prog *c = t->c;
@@ -479,7 +478,7 @@ static void byte_row(const struct tile *t, const uint8_t *from)
 		memset(t->row, (uint8_t)c->za, (size_t)c->cols * px);
 }
 
-/* Words of a row of bytes: of channels side by side, vector by vector, or of one channel. */
+/* Words of a row of bytes: vector by vector for contiguous channels, or of one channel. */
 static void byte_words(const struct tile *t, uint32_t *to)
 {
 	const struct taps_prog *c = t->c;
@@ -513,7 +512,7 @@ static void byte_words(const struct tile *t, uint32_t *to)
 	}
 }
 
-/* Row @line of a band, NULL: of padding. */
+/* Convert row @line of a band, NULL: padding. */
 static void bring_row(const struct tile *t, const uint8_t *from, uint32_t line)
 {
 	const struct taps_prog *c = t->c;
@@ -550,7 +549,7 @@ static void bring_row(const struct tile *t, const uint8_t *from, uint32_t line)
 
 /* --- tiles ---------------------------------------------------------------------------- */
 
-/* Rows of inputs of the outputs from row @y on. */
+/* Convert the rows of inputs for the outputs from row @y on. */
 static void bring(const struct tile *t, uint32_t ch, uint32_t y, uint32_t rows)
 {
 	const struct taps_prog *c = t->c;
@@ -568,7 +567,7 @@ static void bring(const struct tile *t, uint32_t ch, uint32_t y, uint32_t rows)
 	}
 }
 
-/* Sums of @n channels, one or as many as are side by side, through the epilogue. */
+/* Run the epilogue on sums of @n channels: one, or as many as are contiguous. */
 static int finish(const struct tile *t, uint32_t ch, uint32_t y, uint32_t rows)
 {
 	const struct taps_prog *c = t->c;
@@ -595,7 +594,7 @@ static int finish(const struct tile *t, uint32_t ch, uint32_t y, uint32_t rows)
 	return 0;
 }
 
-/* Rows of outputs from @y0 on; of channels @ch and on if they are side by side, else of one. */
+/* Rows of outputs from @y0 on: of channels from @ch on if they are contiguous, else of one. */
 static void form(const struct tile *t, uint32_t y0, uint32_t rows)
 {
 	const struct taps_prog *c = t->c;
@@ -644,7 +643,7 @@ static int run_rows(struct tile *t, uint32_t ch, uint32_t y0, uint32_t rows)
 	uint32_t y, n;
 
 	load_weights(t, t->ch + ch, c->last ? t->n : 1);
-	/* Padding of columns, the same for all rows; of bytes, not yet flipped, the zero point */
+	/* Column padding, the same for all rows: zero points of bytes, before the exclusive or */
 	if (c->group > 1)
 		memset(t->row, (uint8_t)c->za, (size_t)c->cols * lanes_of(c));
 	else if (c->phases > 1)
@@ -680,7 +679,7 @@ static int taps_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 	t.a = (const uint8_t *)fast_ptr(&r->prog->op->t[UMA_SLOT_A]) +
 	      (t.image * c->g.a_stride[CONV_N] + t.ch * c->g.a_stride[CONV_C]) * c->es;
 	find_taps(&t);
-	/* Behind rows and channels vectors take what nobody wants, but numbers. */
+	/* Vectors also read beyond rows and channels, which must be valid numbers. */
 	if (c->group == 1)
 		memset(t.in, 0, 4 * input_words(c));
 	if (c->epi.integer && !c->epi.exact)

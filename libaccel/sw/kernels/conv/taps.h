@@ -1,31 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Depthwise convolutions of any window: strips of sums over taps.
- */
+/* Depthwise convolutions with any window: strips of sums over taps. */
 #ifndef LIBACCEL_SW_FAST_TAPS_H
 #define LIBACCEL_SW_FAST_TAPS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/** TAPS_LANES: channels that are brought in together; a number of vectors of any level */
+/** TAPS_LANES: channels that are converted together; a multiple of the vector of any level */
 #define TAPS_LANES	16u
-/** TAPS_SLACK: words behind inputs and sums that a last vector may touch */
+/** TAPS_SLACK: words after inputs and sums that the last vector may access */
 #define TAPS_SLACK	16u
 
 /**
- * struct taps_strip - vectors of sums, one after the other
+ * struct taps_strip - consecutive vectors of sums
  * @in: words of the first vector at the first tap
- * @off: bytes from there to each tap
+ * @off: offset in bytes of each tap
  * @w: a vector of weights for each tap; @spread: a word
- * @start: bytes: the vector that sums start from
+ * @start: bytes: initial values of the sums
  * @bias: binary32: a vector that is added to sums, or NULL
  * @out: first sums
  * @step: bytes from the words of a vector to those of the next
  * @out_step: bytes from its sums to the next ones
- * @taps: number
- * @n: vectors
- * @spread: weights, and what sums start from, are one word for all lanes
+ * @taps: number of taps
+ * @n: number of vectors
+ * @spread: weights and initial values are one word for all lanes
  * @relu: binary32: negative sums become 0
  */
 struct taps_strip {
@@ -45,11 +43,11 @@ struct taps_strip {
 
 /**
  * struct taps_lines - lines that are copied
- * @from: first one
- * @to: where it goes
- * @step: bytes to the next one
- * @to_step: bytes to where the next one goes
- * @lines: number
+ * @from: first line
+ * @to: its destination
+ * @step: bytes to the next line
+ * @to_step: bytes to the next destination
+ * @lines: number of lines
  * @n: elements of a line
  * @flip: bytes: exclusive or
  */
@@ -64,13 +62,13 @@ struct taps_lines {
 };
 
 /**
- * struct taps_join - lines of words of bytes side by side
+ * struct taps_join - lines of words made of interleaved bytes
  * @from: bytes of the first tap
  * @tap: bytes to the next tap's
  * @step: bytes to the next line
  * @to: words
  * @to_step: words to the next line
- * @lines: number
+ * @lines: number of lines
  * @n: words of a line
  * @za: words of two: zero point
  */
@@ -86,17 +84,17 @@ struct taps_join {
 };
 
 /**
- * struct taps_kernels - a level's
+ * struct taps_kernels - kernels of a level
  * @floats: sums of binary32
  * @bytes: sums of words of bytes
- * @total: of the bytes in each lane of @taps vectors of words
- * @words: lines of words copied
- * @bf16: lines of bf16, as binary32
- * @copy: lines of bytes copied
- * @join: words of bytes
- * @part: words by turns, @n in all, those at even places and the others apart
+ * @total: sums of the bytes in each lane of @taps vectors of words
+ * @words: copy lines of words
+ * @bf16: convert lines of bf16 to binary32
+ * @copy: copy lines of bytes
+ * @join: make words of bytes
+ * @part: separate @n words at even and odd positions
  * @lanes: words of a vector
- * @group: bytes of a row of taps that are a word: four as u8 by s8, or two as s16 by s16
+ * @group: bytes of a row of taps in a word: four as u8 by s8, or two as s16 by s16
  */
 struct taps_kernels {
 	void (*floats)(const struct taps_strip *s);

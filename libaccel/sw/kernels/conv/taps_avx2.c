@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * Depthwise convolutions of any window: AVX2 and FMA.
- */
+/* Depthwise convolutions with any window: AVX2 and FMA. */
 #include "libaccel/sw/kernels/vec/vec256.h"
 
 #define TAPS_TABLE	taps_avx2

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * Depthwise convolutions of any window: AVX-512.
- */
+/* Depthwise convolutions with any window: AVX-512. */
 #include "libaccel/sw/kernels/vec/vec512.h"
 
 #define TAPS_TABLE	taps_avx512

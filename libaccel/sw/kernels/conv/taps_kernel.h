@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Strips of sums over taps. A block is some vectors: for each tap one load of weights and as
- * many multiply-adds whose other factor comes from memory; of 14, at most 0.93 of the limit
- * where two of either start in a cycle. Words of
- * vectors side by side in a row of an image (NCHW) cross cache lines, which halves that.
+ * many multiply-adds with the other factor from memory; with 14 vectors at most 0.93 of the
+ * limit if two loads and two multiply-adds start per cycle. For contiguous pixels (NCHW) these
+ * loads cross cache lines, which halves that.
  *
- * Who includes this has included vec256.h or vec512.h and defines TAPS_TABLE, and with
- * AVX512_VNNI TAPS_VNNI.
+ * Included after vec256.h or vec512.h, with TAPS_TABLE defined, and TAPS_VNNI with AVX512_VNNI.
  */
 #include "taps.h"
 
@@ -46,14 +45,17 @@ V_INLINE vi byte_words(const uint8_t *p)
 }
 #endif
 
-/* Most vectors of a block: sums, weights and inputs are in registers. */
+/* Maximum vectors of a block: sums, weights and inputs are in registers. */
 #if VL == 16
 #define BLOCK		14u
 #else
 #define BLOCK		7u
 #endif
 
-/* One register and constants: without this the compiler keeps an address for each vector. */
+/*
+ * A base register and constant offsets: otherwise the compiler keeps an address for each
+ * vector.
+ */
 V_INLINE const uint8_t *tap_at(const uint8_t *in, int32_t off)
 {
 	in += off;
@@ -61,7 +63,7 @@ V_INLINE const uint8_t *tap_at(const uint8_t *in, int32_t off)
 	return in;
 }
 
-/* @step: of @s, known when it is compiled for what is frequent */
+/* @step: of @s, a constant for frequent values */
 V_INLINE void float_block(const struct taps_strip *s, const uint8_t *in, uint8_t *out,
 			  const uint32_t n, const bool spread, const int64_t step)
 {
@@ -86,7 +88,7 @@ V_INLINE void float_block(const struct taps_strip *s, const uint8_t *in, uint8_t
 			sum[j] = v_add(sum[j], v_load(s->bias));
 	}
 	if (s->relu) {
-		/* A NaN, the second one, stays; +0 for -0 */
+		/* A NaN, the second operand, is kept; +0 for -0 */
 #pragma GCC unroll 14
 		for (j = 0; j < n; j++)
 			sum[j] = v_add(v_max(none, sum[j]), none);
@@ -130,7 +132,7 @@ V_INLINE void block(const struct taps_strip *s, uint32_t at, const uint32_t n, c
 		float_block(s, in, out, n, spread, step);
 }
 
-/* What is left of seven is formed a second time: few sums wait for each other longer. */
+/* The last vectors overlap the previous block, because few sums have long dependency chains. */
 V_INLINE void strip(const struct taps_strip *s, const bool bytes, const bool spread,
 		    const int64_t step)
 {
@@ -245,7 +247,7 @@ V_INLINE vi joined(const uint8_t *p, int64_t tap, vi za)
 #endif
 }
 
-/* Up to a vector of bytes behind the last is read. */
+/* Reads up to a vector of bytes after the last one. */
 static void join_bytes(const struct taps_join *j)
 {
 	const vi za = vi_set(j->za);
@@ -262,7 +264,7 @@ static void join_bytes(const struct taps_join *j)
 	}
 }
 
-/* Up to two vectors behind the last word are read. */
+/* Reads up to two vectors after the last word. */
 static void part_words(const float *from, uint32_t n, float *even, float *odd)
 {
 	float rest[2 * VL];

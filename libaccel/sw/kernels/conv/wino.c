@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Winograd's minimal filtering F(m x m, 3 x 3): S. Winograd, "Arithmetic
- * Complexity of Computations", 1980; A. Lavin and S. Gray, "Fast Algorithms for
- * Convolutional Neural Networks", 2016.
+ * Winograd's minimal filtering F(m x m, 3 x 3): S. Winograd, "Arithmetic Complexity of
+ * Computations", 1980; A. Lavin and S. Gray, "Fast Algorithms for Convolutional Neural
+ * Networks", 2016.
  *
- * A group of tiles is transformed, multiplied for a panel of output channels point
- * by point, and transformed back, all in the second-level cache. Where a task has
- * too few groups for the threads, all inputs are transformed in a phase of their
- * own and the second phase is cut along the output channels as well.
+ * A group of tiles is transformed, multiplied for a panel of output channels point by point,
+ * and transformed back, all in the second-level cache. If a task has too few groups for the
+ * threads, all inputs are transformed in a separate phase and the second phase is also divided
+ * along the output channels.
  */
 #include <string.h>
 #include "libaccel/sw/kernels/classes.h"
@@ -15,10 +15,10 @@
 
 /* Output channels of a panel */
 #define PANEL		64u
-/* Tiles that are transformed in one go where that is a phase */
+/* Tiles that are transformed at once in a separate phase */
 #define IN_TILES	4u
 
-/* Bytes of a transformed tile at a point: an odd number of cache lines. */
+/* Bytes of a transformed tile at a point: an odd number of cache lines, to use all cache sets. */
 static int64_t row_bytes(uint32_t channels)
 {
 	return (int64_t)(((channels + 15) / 16) | 1) * 64;
@@ -30,8 +30,8 @@ static uint32_t points_of(const struct conv_prog *c)
 }
 
 /*
- * Tiles of a group: with their sums, most of the second-level cache; weights stream past
- * once a group.
+ * Tiles of a group: they and their sums take most of the second-level cache; weights are
+ * streamed once for each group.
  */
 static uint32_t group_of(const struct conv_prog *c, const struct fast_prog *p, uint32_t tiles)
 {
@@ -47,7 +47,7 @@ static uint32_t group_of(const struct conv_prog *c, const struct fast_prog *p, u
 		return 0;
 	groups = (tiles + n - 1) / n;
 	parts = groups * c->g.images * ((c->g.m + PANEL - 1) / PANEL);
-	/* As much for each thread, where there is little. */
+	/* Small operations: the same number of tiles for each thread. */
 	if (parts % threads && parts < 4 * threads &&
 	    tiles / ((groups + threads - 1) / threads * threads) >= mr) {
 		groups = (groups + threads - 1) / threads * threads;
@@ -65,7 +65,7 @@ static uint64_t zeros_bytes(const struct conv_prog *c)
 	return ((uint64_t)c->g.c * c->es + 127) / 64 * 64;
 }
 
-/* Bytes of the input with channels last, in the memory of a run. */
+/* Bytes of the input with channels last, in the work memory. */
 static uint64_t in_bytes(const struct conv_prog *c)
 {
 	return c->turns_in ? ((uint64_t)c->g.images * c->g.in[0] * c->g.in[1] * c->px + 63) / 64 *
@@ -124,7 +124,7 @@ static int wino_prepare(struct fast_prog *p)
 	}
 	c->fused = threads == 1 || (uint64_t)c->tgroups * c->g.images >= 3ul * threads;
 	if (!c->fused) {
-		/* Four tiles a thread. */
+		/* Four tiles for each thread. */
 		uint32_t panels = (c->g.m + PANEL - 1) / PANEL, want;
 
 		want = (uint32_t)(4ul * threads / ((uint64_t)c->tgroups * c->g.images)) + 1;
@@ -142,7 +142,7 @@ static int wino_prepare(struct fast_prog *p)
 
 /* --- input ------------------------------------------------------------------ */
 
-/* Row @tile of all images with channels last. */
+/* Convert row @tile of all images to channels last. */
 static void turn_in(const struct fast_run *r, uint32_t tile)
 {
 	const struct conv_prog *c = conv_prog_of(r->prog);
@@ -155,7 +155,7 @@ static void turn_in(const struct fast_run *r, uint32_t tile)
 		      g->a_stride[CONV_X] * c->es, g->a_stride[CONV_C] * c->es, g->in[1]);
 }
 
-/* Transform tiles @t0 .. of an image; the first one's first point goes to @v. */
+/* Transform tiles from @t0 on of an image; the first point of the first one is written to @v. */
 static void transform_in(const struct fast_run *r, uint32_t image, uint32_t t0, uint32_t count,
 			 uint8_t *v, int64_t v_ps, const uint8_t *zeros)
 {
@@ -201,8 +201,8 @@ static const uint8_t *weights_at(const struct fast_run *r, uint32_t point, uint3
 }
 
 /*
- * Sums of a point for @tiles tiles and @n channels by weights @b; after these come the
- * ones at @next.
+ * Sums of a point for @tiles tiles and @n channels with weights @b; the weights at @next are
+ * prefetched.
  */
 static void multiply(const struct conv_prog *c, const uint8_t *b, const uint8_t *next,
 		     const uint8_t *v, uint32_t tiles, uint32_t n, uint8_t *m)
@@ -218,7 +218,7 @@ static void multiply(const struct conv_prog *c, const uint8_t *b, const uint8_t 
 	for (at = 0; at < n; at += vecs * 16) {
 		const uint32_t left = n - at;
 
-		/* Three vectors are two and one. */
+		/* Three vectors are processed as two and one. */
 		vecs = (left + 15) / 16;
 		vecs = vecs >= nv ? nv : vecs == 3 ? 2 : vecs;
 		g.mask = conv_mask(c, left, vecs);
@@ -321,7 +321,7 @@ static int wino_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 	return 0;
 }
 
-/* Rows are the tiles of a group. */
+/* The rows of hints are the tiles of a group. */
 static uint32_t wino_candidates(const struct fast_prog *p, struct fast_hint *out, uint32_t max)
 {
 	const struct conv_prog *c = (const void *)p->priv;

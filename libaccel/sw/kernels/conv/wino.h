@@ -7,15 +7,15 @@
 
 #include <stdint.h>
 
-/** WINO_POINTS: most points of a tile */
+/** WINO_POINTS: maximum points of a tile */
 #define WINO_POINTS	64u
 
 /**
- * struct wino_in - transform a tile of the input
+ * struct wino_in - transform of a tile of the input
  * @px: first channel of each input, in rows
- * @v: first channel of the first point, rounded up to 16 channels
+ * @v: first channel of the first point; room for a multiple of 16 channels
  * @v_ps: bytes from point to point
- * @channels: number
+ * @channels: number of channels
  * @bf16: inputs are bf16, not binary32
  */
 struct wino_in {
@@ -27,12 +27,12 @@ struct wino_in {
 };
 
 /**
- * struct wino_out - transform sums into a tile of the output
+ * struct wino_out - transform of sums into a tile of the output
  * @m: first channel of the first point
  * @m_ps: bytes from point to point
  * @out: first channel of the first output
- * @out_ms: bytes from output to output, which lie in rows
- * @channels: number, a multiple of 16
+ * @out_ms: bytes from output to output, which are in rows
+ * @channels: number of channels, a multiple of 16
  */
 struct wino_out {
 	const uint8_t *m;
@@ -43,7 +43,7 @@ struct wino_out {
 };
 
 /**
- * struct wino_kernels - transforms on an instruction set, by edge / 2 - 1
+ * struct wino_kernels - transforms for an instruction set, by edge / 2 - 1
  * @in: of the input
  * @out: of the output
  */
