@@ -2,9 +2,9 @@
 /*
  * Sizes, data and reference of an attention.
  *
- * The reference is the oracle of the library's tests: it knows the public header
- * only, carries the bound of the error along, and there is no second one. It is
- * asked for a query at a time, so that SIGINT ends a long check.
+ * The reference is the oracle of the library's tests, which only uses the public header and
+ * propagates the error bound. It is called for one query at a time, so that SIGINT ends a long
+ * check.
  */
 #include <errno.h>
 #include <math.h>
@@ -384,8 +384,8 @@ static uint64_t row_of(const struct attn *a, int64_t b, int64_t j, int64_t g)
 }
 
 /*
- * A row in int8: its largest magnitude becomes 127. A row of zeros has the scale
- * 1, and what is no number or infinite makes the scale so, and with it the row.
+ * Quantise a row to int8: its largest magnitude becomes 127. A row of zeros has the scale 1;
+ * NaN and infinities make the scale, and so the whole row, NaN or infinite.
  */
 static void put_quantised(void *to, float *scale, uint64_t row, const double *from, uint64_t dim)
 {
@@ -485,7 +485,7 @@ void attn_fini(struct attn *a)
 
 /* --- reference --- */
 
-/* What of a tensor belongs to query @i, dimension @dim from the end being that of the queries */
+/* The part of a tensor for query @i; @dim is the dimension of the queries, counted from the end */
 static void one_query(struct accel_tensor *t, uint32_t dim, int64_t i)
 {
 	int64_t strides[ACCEL_MAX_RANK];

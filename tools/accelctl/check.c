@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: MIT
 /*
- * The reference: a GEMM in float64, as plain as it can be, from the very bytes
- * that the device read, and the bound that a result has to keep.
+ * The reference: a simple GEMM in float64, from the bytes that the device read, and the error
+ * bound of each element.
  *
- * For an element with x = sum of K products, all rounding done in binary32
- * (unit roundoff u = 2^-24) in any order:
+ * For an element with x = sum of K products, with arithmetic in binary32 (unit roundoff u =
+ * 2^-24) in any order:
  *
- *	|result - reference| <= L (K + 8) u T + e + v |reference|
+ *	|result - reference| <= L (K + 8) u T + e max(|x|, |reference|) + v |reference|
  *
- * T: sum of the magnitudes of all terms (products, addend, bias); K + 8: each
- * term goes through at most K roundings of sums and products and a few for
- * dequantisation, alpha, beta and bias; L, e: slope of the activation and the
- * accuracy that is asked of it, 16 u; v: unit roundoff of the result's type
- * where it is narrower than binary32. Below the smallest normal number rounding
- * is absolute: T and |reference| count as at least that. Integer results are
- * exact.
+ * T: sum of the magnitudes of all terms (products, addend, bias); K + 8: each term is part of
+ * at most K roundings of sums and products and a few for dequantisation, alpha, beta and bias;
+ * L: largest slope of the activation; e: accuracy required of the activation, 16 u, or 0
+ * without one and for ReLU; v: unit roundoff of result types narrower than binary32. Rounding
+ * of subnormal numbers is absolute: T and |reference| count as at least the smallest normal
+ * number. Integer results are exact.
  */
 #include <errno.h>
 #include <float.h>
@@ -89,14 +88,14 @@ static void judge(const struct check *c, double got, double ref, double want, do
 	if (c->other)
 		*bound *= 2;
 	if (!(terms <= FLT_MAX)) {
-		/* A sum on the way may have overflowed: nothing can be said */
+		/* A sum may have overflowed: no check is possible */
 		*bound = INFINITY;
 		*err = 0;
 		return;
 	}
 	limit = value_max(c->g->d.dtype);
 	if (fabs(ref) + *bound >= limit) {
-		/* Infinity stands for anything beyond the largest number; NaN for nothing */
+		/* Infinity matches anything beyond the largest number; NaN matches nothing */
 		got = fabs(got) > limit ? copysign(limit, got) : got;
 		want = fabs(want) > limit ? copysign(limit, want) : want;
 	}
@@ -293,7 +292,7 @@ static int run_check(const struct gemm *g, const struct npy *other, struct gemm_
 		if (c.batch == 0 || g->b.batch > 1)
 			unpack_b(g, c.batch, b);
 		atomic_store(&c.next_row, 0);
-		/* Threads that cannot be had are not needed: this one does the rest */
+		/* If threads cannot be created, this one does the rest */
 		for (started = 0; started + 1 < count; started++)
 			if (pthread_create(&threads[started], NULL, check_rows, &c))
 				break;

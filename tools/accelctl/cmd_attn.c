@@ -37,7 +37,7 @@ static int save(struct run *r)
 	return CTL_OK;
 }
 
-/* As if every query saw every key: what masks hide is counted */
+/* Counts all keys for every query, also masked ones */
 static double gflops(const struct run *r)
 {
 	const struct attn *a = &r->a;
@@ -56,7 +56,7 @@ static void json_given(struct json_object *doc, const char *key, bool given, uin
 		ctl_json_str(doc, key, NULL);
 }
 
-/* What the attention is, for run and explain */
+/* Describes the attention, for run and explain */
 static void json_attn(struct json_object *doc, const void *data)
 {
 	const struct attn *a = data;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * bo and jobs: what the driver's tables in debugfs say.
- */
+/* bo and jobs: print the driver's tables in debugfs. */
 #include <errno.h>
 #include <json-c/json.h>
 #include <string.h>
@@ -170,7 +168,7 @@ static int jobs_table(struct ctl *ctl, const struct sys_node *node, const char *
 	return CTL_OK;
 }
 
-/* What is between submission and completion, for each queue and in all */
+/* Number of jobs between submission and completion, for each queue and in total */
 static void add_in_flight(struct json_object *device)
 {
 	struct json_object *queues, *queue, *submitted, *completed;

@@ -103,7 +103,7 @@ static void json_dims(struct json_object *doc, const char *key, const int64_t *d
 		ctl_json_int(list, NULL, dims[i]);
 }
 
-/* What the convolution is, for run and explain */
+/* Describes the convolution, for run and explain */
 static void json_conv(struct json_object *doc, const void *data)
 {
 	const struct conv *c = data;

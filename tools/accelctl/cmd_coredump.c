@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * coredump: what the driver kept of a fault, a hang or a lost device.
- */
+/* coredump: show the driver's dump of a fault, a hang or a lost device. */
 #include <errno.h>
 #include <fcntl.h>
 #include <json-c/json.h>
@@ -16,7 +14,7 @@
 /* More than any dump has, so that too much is seen to be too much */
 #define MAX_BYTES	(2u << 20)
 
-/* Whole, from what may not tell its size; a negative errno */
+/* Read a whole file, whose size may be unknown; returns a negative errno on failure */
 static int read_all(const char *file, unsigned char *data, size_t *size)
 {
 	const bool input = !strcmp(file, "-");

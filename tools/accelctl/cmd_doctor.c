@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * doctor: why can the accelerator not be used? The checks run from the ground
- * up: what a later one finds tends to follow from an earlier one.
+ * doctor: find out why the accelerator cannot be used. The checks start at the lowest layer,
+ * because later failures are often consequences of earlier ones.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -26,7 +26,7 @@
 /* Below this much locked memory, importing the memory of a process is of little use */
 #define MEMLOCK_BYTES	(64ull << 20)
 
-/* Most nodes that are looked at */
+/* Maximum number of nodes that are checked */
 #define MAX_NODES	64
 
 enum health {
@@ -137,7 +137,7 @@ static void check_kernel(struct doctor *d)
 	unsigned int major = 0, minor = 0;
 	char path[PATH_MAX], line[128];
 
-	/* Another system has another kernel: its modules say which */
+	/* Another system has another kernel; its release is in a file */
 	if (*d->root) {
 		if (!find_line(under_root(d, path, "/proc/sys/kernel/osrelease"), "", line,
 			       sizeof(line))) {
@@ -482,7 +482,7 @@ static void check_versions(struct doctor *d)
 	const uint32_t built = ACCEL_VERSION_MAJOR << 16 | ACCEL_VERSION_MINOR;
 	uint32_t runs = accel_version();
 
-	/* An older library of the same major version lacks what this program may call */
+	/* An older library of the same major version may lack functions that this program calls */
 	if (runs >> 16 == built >> 16 && runs >= built)
 		say(d, "library", HEALTHY, 0, NULL, "libaccel %u.%u", runs >> 16, runs & 0xffff);
 	else

@@ -285,7 +285,7 @@ int cmd_explain_gemm(struct ctl *ctl, void *data, const char *operand)
 	if (!ret)
 		ret = runjob_open(ctl, 0, &r.job);
 	if (!ret) {
-		/* Packing needs weights, of which there are none here */
+		/* Packing needs weights, which are not available here */
 		plan = r.g.desc;
 		plan.flags &= ~ACCEL_GEMM_PACK_B;
 		ret = explain_show(ctl, &(struct explain){

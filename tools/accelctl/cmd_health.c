@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * health: is the device well, and what has happened to it?
- */
+/* health: the state of a device and its error counters. */
 #include <errno.h>
 #include <json-c/json.h>
 #include <limits.h>

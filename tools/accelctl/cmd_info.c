@@ -26,7 +26,7 @@ static const char *const priority_names[] = {
 	NULL
 };
 
-/* What a kind of engine takes for an operation, over all rows and instances */
+/* Element types that a kind of engine supports for an operation, over all rows and instances */
 struct support {
 	uint32_t present;
 	uint32_t a, b, d;

@@ -97,7 +97,7 @@ static void json_tensors(struct json_object *doc, const char *key, const struct 
 		one = ctl_json_obj(list, NULL);
 		ctl_json_str(one, "dtype", accel_dtype_name(t->dtype));
 		dims = ctl_json_arr(one, "dims");
-		/* An input as it is stored, not as transpose sees it */
+		/* An input as it is stored, before transpose changes it */
 		for (j = 0; j < t->rank; j++)
 			ctl_json_int(dims, NULL, in ? in->dims[j] : t->dims[j]);
 	}

@@ -18,7 +18,7 @@
 static const char *const chips[] = { "sw:m1", "sw:m2", "sw:m3", "sw:ultra", "sw:full" };
 
 /**
- * struct matrix - what the engines of a device take of an operation
+ * struct matrix - support for an operation by the engines of a device
  * @engines: by function and types a, b, d: mask of 1 << &enum accel_engine
  */
 struct matrix {
@@ -101,7 +101,7 @@ static void json_types(struct json_object *list, const struct matrix *m, uint32_
 	}
 }
 
-/* Functions that take the same types are one entry */
+/* Functions with the same types are one entry */
 static void add_json(struct listing *l, uint32_t op, uint32_t engine)
 {
 	uint32_t funcs = opcell_funcs(op), f, g;

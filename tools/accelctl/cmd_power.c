@@ -291,7 +291,7 @@ int cmd_reset(struct ctl *ctl, void *data, const char *operand)
 	ret = sys_find_one(ctl, opts, &nodes);
 	if (ret)
 		return ret;
-	/* Who may not reset it is told so whatever it was */
+	/* Report missing permission before checking the operand */
 	if (operand && strcmp(operand, "device") != 0 && nodes.list[0].engine_count &&
 	    !is_engine(&nodes.list[0], operand))
 		ret = ctl_fail(ctl, CTL_USAGE, 0, operand, "is neither 'device' nor an engine of %s",

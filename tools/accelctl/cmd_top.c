@@ -57,7 +57,7 @@ static void json_node(struct json_object *list, const struct sys_node *node,
 	}
 }
 
-/* @row: NULL: only what holds at one time */
+/* @row: NULL: only the keys that do not depend on an interval */
 static void json_client(struct json_object *list, const struct sys_nodes *nodes,
 			const struct sys_client *c, const struct top_client *row)
 {
@@ -209,7 +209,10 @@ static int batch(struct ctl *ctl, const struct top_opts *opts, const struct sys_
 			print_json(ctl, nodes, &samples[1], done);
 		else
 			print_text(ctl, nodes, &samples[1]);
-		/* Whoever reads this live wants it now, and may have stopped reading */
+		/*
+		 * A program that reads this live needs each line at once; it may also have
+		 * exited
+		 */
 		if (fflush(stdout)) {
 			ret = -errno;
 			top_free(&samples[1]);

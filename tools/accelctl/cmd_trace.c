@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * trace: the driver's tracepoints, through an instance of tracefs of our own, so
- * that nobody else's tracing is disturbed; and of a command's in-process devices
- * lines like them, through a FIFO that its environment names.
+ * trace: records the driver's tracepoints, through its own instance of tracefs, so that other
+ * users are not disturbed, and lines of the same format from a command's in-process devices,
+ * through a FIFO that is given in its environment.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -26,10 +26,10 @@
 #define MAX_DEVICES	16
 #define LINE_BYTES	8192
 
-/* After the end, what is in the buffer is read for so long at most */
+/* Time limit for reading the rest of the buffer at the end */
 #define DRAIN_NS	10000000000ull
 
-/* Where lines come from; what was read of the next one */
+/* A source of lines; the part of the next one that was read */
 struct source {
 	int fd;
 	char line[LINE_BYTES];
@@ -113,7 +113,10 @@ static int make_instance(struct tracer *t)
 	/* The clock of the library's and the device's time stamps */
 	if (!ret)
 		ret = kfile_write(t->instance, "trace_clock", "mono");
-	/* Names of processes come from elsewhere: no need to watch every switch between them. */
+	/*
+	 * Names of processes come from another source, so not every context switch need be
+	 * recorded.
+	 */
 	if (!ret)
 		kfile_write(t->instance, "options/record-cmd", "0");
 	if (!ret) {
@@ -128,7 +131,7 @@ static int make_instance(struct tracer *t)
 	return CTL_OK;
 }
 
-/* A place where the command's devices write what they do */
+/* Create the FIFO for the command's devices */
 static int make_fifo(struct tracer *t)
 {
 	const char *dir = getenv("TMPDIR");
@@ -145,7 +148,7 @@ static int make_fifo(struct tracer *t)
 	}
 	strcat(t->fifo, "/fifo");
 	ret = mkfifo(t->fifo, 0600) ? -errno : 0;
-	/* For writing, too: it does not end when nobody else has it. */
+	/* Also open it for writing: there is no end of file when the other writers close it. */
 	if (!ret)
 		t->process.fd = open(t->fifo, O_RDWR | O_NONBLOCK | O_CLOEXEC);
 	if (!ret && t->process.fd < 0)
@@ -177,7 +180,7 @@ static void stop(struct tracer *t)
 	kfile_write(t->instance, "tracing_on", "0");
 }
 
-/* A number behind a key in a text of lines */
+/* The number after a key in a text of lines */
 static uint64_t stat_of(const char *text, const char *key)
 {
 	const char *at = strstr(text, key), *end;
@@ -186,7 +189,7 @@ static uint64_t stat_of(const char *text, const char *key)
 	return at && number_parse(at + strlen(key), &value, &end) ? value : 0;
 }
 
-/* The notes between the lines do not tell of events lost at the very end */
+/* Notes between the lines do not report events that were lost at the very end */
 static uint64_t lost_events(const struct tracer *t)
 {
 	char dir[PATH_MAX + 32], path[PATH_MAX + 320], *text;
@@ -224,7 +227,7 @@ static void remove_instance(struct tracer *t)
 
 /* --- reading --- */
 
-/* Takes what is there of a source; true if there was something */
+/* Reads all available lines of a source; *got is set if there were any */
 static int drain_source(struct tracer *t, struct source *s, bool *got)
 {
 	char chunk[65536];
@@ -331,7 +334,7 @@ static int start_command(struct tracer *t)
 		return err;
 	}
 	if (!t->child) {
-		/* What it prints goes where messages go: stdout has our document */
+		/* Its output goes to stderr: stdout has our document */
 		if (t->ctl->json)
 			dup2(STDERR_FILENO, STDOUT_FILENO);
 		execvp(t->ctl->rest[0], t->ctl->rest);
@@ -352,7 +355,7 @@ static int start_command(struct tracer *t)
 
 /* --- devices --- */
 
-/* What events call a device, and how its clock stands to ours */
+/* Record the device's name in events, and the offset of its clock from ours */
 static void know(struct tracer *t, const struct sys_node *node)
 {
 	struct trace_device *d = &t->devices[t->device_count];

@@ -9,7 +9,7 @@
 #include "interrupt.h"
 #include "tuning.h"
 
-/* What verify allows for the machine's mood, over the best */
+/* Tolerance of verify for noise: factor of the best time */
 #define HOLDS	1.1
 
 struct listing {
@@ -190,17 +190,17 @@ out:
 /* --- verify ---------------------------------------------------------------------- */
 
 /**
- * struct verifying - entries measured again
- * @l: what there is
+ * struct verifying - entries that are measured again
+ * @l: listing
  * @seen: valid entries so far
- * @sampled: measured again
- * @lost: those whose winner is no longer as fast as the best
- * @open: those that could not be measured
+ * @sampled: entries that were measured again
+ * @lost: entries whose winner is no longer as fast as the best
+ * @open: entries that could not be measured
  * @old: entry that is being measured again
- * @verdict: of that
- * @now_ns: what its winner takes now
- * @best_ns: what the best takes now
- * @best: which that is
+ * @verdict: its verdict
+ * @now_ns: time of its winner now
+ * @best_ns: time of the best now
+ * @best: the best
  */
 struct verifying {
 	struct listing l;
@@ -237,7 +237,7 @@ static int compare(void *user, const struct accel_tune_entry *e)
 	return 0;
 }
 
-/* Is it the turn of this one, if @want of @count are to be taken evenly? */
+/* Is this entry part of a sample of @want of @count entries at equal distances? */
 static bool is_sampled(uint64_t index, uint64_t want, uint64_t count)
 {
 	return want >= count || (index + 1) * want / count > index * want / count;

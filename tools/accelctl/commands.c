@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The command table. What the program takes, its help, its manual page and
- * the shell's completion all come from here.
+ * The command table: options, help, the manual page and the shell's completion are all
+ * generated from it.
  */
 #include <assert.h>
 #include <string.h>
@@ -198,7 +198,7 @@ static_assert(!offsetof(struct top_opts, sys) && !offsetof(struct health_opts, s
 /* And those of an operation that of these */
 static_assert(!offsetof(struct tune_opts, op), "gemm_table, conv_table, attn_table, op_opts_table");
 
-/* Tables, the struct that they fill, and what sets its defaults */
+/* Option tables, the struct that they fill, and the function that sets its defaults */
 #define OPTIONS(tables, type, defaults) \
 	.opts = (tables), .data_size = sizeof(struct type), .init = (defaults)
 

@@ -26,7 +26,7 @@ static const uint32_t kind_dtypes[] = { ACCEL_F32, ACCEL_F16, ACCEL_BF16, ACCEL_
 /* Streams of random numbers */
 enum { STREAM_A = 1, STREAM_B = 2 };
 
-/* Weights as integers, and what they are divided by */
+/* Weights as integers, and their divisor */
 static const struct {
 	int size;
 	double divisor;
@@ -83,7 +83,7 @@ static int load(struct ctl *ctl, const char *option, const char *path, struct np
 	return CTL_OK;
 }
 
-/* Bytes come from whole numbers that are bytes */
+/* Bytes can only come from integers in the range of a byte */
 static int check_type(struct ctl *ctl, const char *option, const char *path,
 		      const struct npy *npy, uint32_t dtype)
 {
@@ -394,11 +394,11 @@ static void judge(const struct conv *c, double got, double ref, double terms,
 		err = oracle_apart(got, want);
 	else if (c->d.dtype == ACCEL_U8 || fabs(ref) + bound < limit)
 		err = oracle_apart(got, ref);
-	else	/* Infinity stands for anything beyond the largest number; NaN for nothing */
+	else	/* Infinity matches anything beyond the largest number; NaN matches nothing */
 		err = oracle_apart(fabs(got) > limit ? copysign(limit, got) : got,
 				   copysign(fmin(fabs(ref), limit), ref));
 	v->differing += oracle_apart(got, want) > 0;
-	/* What is stored as a byte is off by its own rounding, which is no error */
+	/* Rounding to a byte is not an error */
 	if (c->d.dtype != ACCEL_U8)
 		v->max_abs = fmax(v->max_abs, err);
 	else

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * Opening a device, and what it means when that fails.
- */
+/* Opens devices, and explains failures. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -28,7 +26,7 @@ int ctl_open_status(const char *name, int err)
 
 	if (err != -ENODEV && err != -ENOENT && err != -ENXIO)
 		return ctl_status(err);
-	/* What "rec:" records is what matters */
+	/* For "rec:", the name of the recorded device matters */
 	if (base && !strncmp(base, "rec:", 4))
 		base += 4;
 	if (base && !strncmp(base, "/dev/accel/", 11))
@@ -43,7 +41,7 @@ static void log_line(void *user, int level, const char *text)
 	static const char *const names[] = { "error", "warning", "info", "debug" };
 	const struct ctl *ctl = user;
 
-	/* Errors come back from the call and are reported once, by who made it */
+	/* Errors are returned by the call, and the caller reports them once */
 	if (level == ACCEL_LOG_ERROR && ctl->verbose < 2)
 		return;
 	fprintf(stderr, "accelctl: %s: %s\n", level >= 0 && level < 4 ? names[level] : "log", text);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The reader of fdinfo. Unknown keys are passed over, for there will be more;
- * known keys have to make sense.
+ * The parser of fdinfo. Unknown keys are ignored, because kernels add some; known keys must
+ * have valid values.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -71,7 +71,7 @@ const struct fdinfo_engine *fdinfo_engine(const struct fdinfo *info, const char 
 	return NULL;
 }
 
-/* The rest of a text behind a prefix, or NULL */
+/* The rest of a text after a prefix, or NULL */
 static const char *behind(const char *text, const char *prefix)
 {
 	size_t len = strlen(prefix);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the kernel says about an open device in /proc/PID/fdinfo/FD: keys and
- * units as in the kernel's drm-usage-stats documentation.
+ * Contents of /proc/PID/fdinfo/FD of an open device: keys and units as in the kernel's
+ * drm-usage-stats documentation.
  */
 #ifndef ACCELCTL_FDINFO_H
 #define ACCELCTL_FDINFO_H
@@ -23,13 +23,13 @@ struct fdinfo_engine {
 	bool has_ns;
 	/** @ns: time that the client spent on them */
 	uint64_t ns;
-	/** @capacity: engines of that class, 1 if it is not said */
+	/** @capacity: engines of that class, 1 if not given */
 	uint32_t capacity;
-	/** @cycles: cycles that the client spent on them, 0 if it is not said */
+	/** @cycles: cycles that the client spent on them, 0 if not given */
 	uint64_t cycles;
-	/** @total_cycles: cycles that passed, 0 if it is not said */
+	/** @total_cycles: cycles that passed, 0 if not given */
 	uint64_t total_cycles;
-	/** @maxfreq_hz: highest clock, 0 if it is not said */
+	/** @maxfreq_hz: highest clock, 0 if not given */
 	uint64_t maxfreq_hz;
 };
 
@@ -43,13 +43,13 @@ struct fdinfo {
 	bool has_client;
 	/** @client_id: number of the client, the same for all that share it */
 	uint64_t client_id;
-	/** @name: what the client calls itself, or empty */
+	/** @name: the client's name, or empty */
 	char name[64];
 	/** @engines: classes of engines */
 	struct fdinfo_engine engines[FDINFO_CLASSES];
 	/** @engine_count: classes of engines */
 	unsigned int engine_count;
-	/** @has_memory: at least one of the five below was said */
+	/** @has_memory: at least one of the five below was given */
 	bool has_memory;
 	/** @total: bytes of all buffers; each summed over all regions */
 	uint64_t total;
@@ -64,14 +64,13 @@ struct fdinfo {
 };
 
 /**
- * fdinfo_parse - read a client's text
+ * fdinfo_parse - parse a client's text
  * @text: the file
  * @info: out; undefined on failure
- * @why: out: what is wrong, one line
+ * @why: out: error message, one line
  * @size: bytes of @why
  *
- * Return: 0; -ENOENT this is no DRM device; -EBADMSG a key has a value that it
- * cannot have.
+ * Return: 0; -ENOENT: not a DRM device; -EBADMSG: a key has an invalid value.
  */
 int fdinfo_parse(const char *text, struct fdinfo *info, char *why, size_t size);
 
@@ -80,7 +79,7 @@ int fdinfo_parse(const char *text, struct fdinfo *info, char *why, size_t size);
  * @info: client
  * @name: class
  *
- * Return: the class, NULL if the client says nothing about it.
+ * Return: the class, NULL if the client does not have it.
  */
 const struct fdinfo_engine *fdinfo_engine(const struct fdinfo *info, const char *name);
 

@@ -59,7 +59,7 @@ static bool is_int(const struct npy *npy)
 	return npy->kind == 'i' || npy->kind == 'u';
 }
 
-/* --dtype was not given: the files say it */
+/* Without --dtype the files determine it */
 static int guess_kind(struct ctl *ctl, struct gemm *g)
 {
 	const struct npy *npy = g->file_a.data ? &g->file_a : &g->file_b;
@@ -360,7 +360,7 @@ int gemm_init(struct ctl *ctl, const struct gemm_opts *opts, struct gemm *g)
 	if (g->kind == GEMM_INT4) {
 		int64_t groups;
 
-		/* From 16 to 4096, says the table of options */
+		/* From 16 to 4096, according to the option table */
 		g->group = (uint32_t)opts->group;
 		groups = (g->k + g->group - 1) / g->group;
 		g->scales.dtype = ACCEL_F16;

@@ -72,7 +72,7 @@ struct gemm_mat {
 	uint64_t bytes;
 	/** @bo: buffer */
 	struct accel_bo *bo;
-	/** @ptr: what the CPU sees of it */
+	/** @ptr: address for the CPU */
 	void *ptr;
 };
 
@@ -80,7 +80,7 @@ struct gemm_mat {
  * struct gemm - a GEMM
  */
 struct gemm {
-	/** @opts: what was asked for */
+	/** @opts: options */
 	const struct gemm_opts *opts;
 	/** @kind: &enum gemm_kind */
 	uint32_t kind;
@@ -146,7 +146,7 @@ int gemm_init(struct ctl *ctl, const struct gemm_opts *opts, struct gemm *g);
 int gemm_fill(struct ctl *ctl, struct accel_ctx *ctx, struct gemm *g);
 
 /**
- * gemm_fini - give up what a GEMM holds
+ * gemm_fini - release everything
  * @g: zeroed or initialised
  */
 void gemm_fini(struct gemm *g);
@@ -159,7 +159,7 @@ struct gemm_verdict {
 	double max_abs;
 	/** @max_rel: largest |result - reference| / (sum of the magnitudes of the terms) */
 	double max_rel;
-	/** @bound: what @max_rel may be at most, from types and K */
+	/** @bound: bound of @max_rel, from types and K */
 	double bound;
 	/** @ratio: largest |result - reference| / (bound of that element): at most 1 is right */
 	double ratio;
@@ -173,7 +173,7 @@ struct gemm_verdict {
 	double got;
 	/** @want: reference there */
 	double want;
-	/** @differing: elements that are not what the exact reference rounds to */
+	/** @differing: elements that differ from the correctly rounded reference */
 	uint64_t differing;
 };
 
@@ -190,7 +190,8 @@ int gemm_check(const struct gemm *g, struct gemm_verdict *v);
  * gemm_compare - compare the result with another device's
  * @g: run
  * @other: values, of the same dimensions
- * @v: out: @bound and @ratio are for two results that each keep the bound; @want is the other
+ * @v: out: @bound and @ratio are for two results that are both within the bound; @want is the
+ *	other
  *
  * Return: 0; -ENOMEM; -EINTR.
  */
@@ -200,10 +201,10 @@ int gemm_compare(const struct gemm *g, const struct npy *other,
 /**
  * act_parameters - defaults of the parameters of an activation
  * @act: &enum accel_act
- * @p0: in: first parameter or NaN; out: NaN has become the default
+ * @p0: in: first parameter or NaN; out: NaN is replaced by the default
  * @p1: second parameter, likewise
  *
- * Return: how many it has.
+ * Return: number of parameters.
  */
 uint32_t act_parameters(uint32_t act, double *p0, double *p1);
 
@@ -229,7 +230,7 @@ double value_get(uint32_t dtype, const void *base, uint64_t index);
 void value_put(uint32_t dtype, void *base, uint64_t index, double value);
 
 /**
- * value_round - what a number becomes when it is stored
+ * value_round - convert a number to a type and back
  * @dtype: &enum accel_dtype
  * @value: number
  *
@@ -241,10 +242,10 @@ double value_round(uint32_t dtype, double value);
 double value_max(uint32_t dtype);
 
 /**
- * value_random - a number that depends on nothing but the arguments
+ * value_random - a number that depends only on the arguments
  * @seed: seed
- * @stream: which tensor
- * @index: which element
+ * @stream: number of the tensor
+ * @index: number of the element
  *
  * Return: 64 random bits.
  */

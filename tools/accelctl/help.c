@@ -10,7 +10,7 @@
 
 #define WIDTH	79
 
-/* Date of the manual page: of the last change to what the commands take */
+/* Date of the manual page: that of the last change to commands or options */
 #define MAN_DATE	"2026-11-21"
 
 /* --- words --- */
@@ -141,7 +141,7 @@ static void put_roff(FILE *f, const char *text)
 	bool line_start = true;
 
 	for (; *text; text++) {
-		/* A control character at the start of a line would be a request */
+		/* A control character at the start of a line would be a roff request */
 		if (line_start && (*text == '.' || *text == '\''))
 			fputs("\\&", f);
 		line_start = *text == '\n';
@@ -313,7 +313,7 @@ static const struct ctl_command *next_of(const struct ctl_command *cmd)
 	return NULL;
 }
 
-/* Length of the first word of a second word, which may be two: "run gemm" */
+/* Length of the first word of the subcommand, which may have two: "run gemm" */
 static int first_word(const struct ctl_command *cmd)
 {
 	return (int)strcspn(cmd->sub, " ");
@@ -331,7 +331,7 @@ static bool starts_group(const struct ctl_command *cmd)
 	return true;
 }
 
-/* "tune run" is followed by a word that says what */
+/* "tune run" is followed by another word */
 static void put_group(FILE *f, const struct ctl_command *cmd)
 {
 	const struct ctl_command *other;
@@ -369,7 +369,7 @@ static void put_op_words(FILE *f)
 	fputs("'\n", f);
 }
 
-/* What is offered behind one command */
+/* Completions after one command */
 static void put_command(FILE *f, const struct ctl_command *cmd)
 {
 	const struct ctl_command *other;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * SIGINT is seen where work is done in pieces; a second one ends the program
- * at once, unless each of them ends a piece of work.
+ * SIGINT is noticed between parts of the work; a second one ends the program at once, unless
+ * each of them only ends a part of the work.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include "interrupt.h"
 
 static atomic_bool interrupted;
-/* What wakes who waits for input: the signal may come to any thread, and at any moment. */
+/* Wakes a thread that waits for input: the signal may arrive in any thread, at any time. */
 static int wake[2] = { -1, -1 };
 
 static void on_interrupt(int number)
@@ -44,7 +44,7 @@ void ctl_catch_interrupt(void)
 	struct sigaction action = { .sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND };
 	struct sigaction old;
 
-	/* Who starts us in the background has it ignored: leave it so */
+	/* If the program was started in the background, SIGINT is ignored: keep that */
 	if (!sigaction(SIGINT, NULL, &old) && old.sa_handler == SIG_IGN)
 		return;
 	sigemptyset(&action.sa_mask);

@@ -13,36 +13,34 @@
 void ctl_catch_interrupt(void);
 
 /**
- * ctl_catch_each_interrupt - from now on every SIGINT is noted, and none ends the program
+ * ctl_catch_each_interrupt - from now on SIGINT is recorded and never ends the program
  *
- * For programs that go on behind what was interrupted; where SIGINT is ignored it stays so.
+ * For programs that continue after an interrupted operation; if SIGINT is ignored, it remains
+ * so.
  *
  * Return: 0, or a negative error.
  */
 int ctl_catch_each_interrupt(void);
 
-/**
- * ctl_forget_interrupt - those that came ended what they were for
- */
+/** ctl_forget_interrupt - clear recorded interrupts, which have had their effect */
 void ctl_forget_interrupt(void);
 
 /**
- * ctl_wait_input - wait until there is something to read, or SIGINT comes
+ * ctl_wait_input - wait until there is input, or SIGINT arrives
  * @fd: file
  *
  * After ctl_catch_each_interrupt().
  *
- * Return: 0: a read does not wait; -EINTR SIGINT came since ctl_forget_interrupt(); other errors.
+ * Return: 0: a read does not block; -EINTR SIGINT came since ctl_forget_interrupt(); other
+ * errors.
  */
 int ctl_wait_input(int fd);
 
-/**
- * ctl_catch_end - SIGTERM and SIGHUP are noted like SIGINT, by who has to clean up
- */
+/** ctl_catch_end - also record SIGTERM and SIGHUP, for programs that have to clean up */
 void ctl_catch_end(void);
 
 /**
- * ctl_interrupted - was SIGINT received, or what ctl_catch_end() is for?
+ * ctl_interrupted - was SIGINT received, or a signal of ctl_catch_end()?
  *
  * Return: true if so.
  */

@@ -13,9 +13,9 @@
 #define KFILE_MAX	(64u << 20)
 
 /**
- * kfile_read - read a file, however long it says it is
+ * kfile_read - read a file of any apparent size
  * @path: file
- * @text: out: its bytes, ended by NUL; the caller frees it
+ * @text: out: its bytes, terminated by NUL; the caller frees it
  *
  * Return: 0; a negative errno; -EFBIG above KFILE_MAX; -EBADMSG it has a NUL.
  */
@@ -45,28 +45,28 @@ int kfile_number(const char *dir, const char *name, int64_t *value);
 /**
  * kfile_write - write a text with one system call
  * @dir: directory
- * @name: file in it, which has to exist
- * @text: what to write
+ * @name: existing file in it
+ * @text: text
  *
  * Return: 0; a negative errno.
  */
 int kfile_write(const char *dir, const char *name, const char *text);
 
 /**
- * number_parse - a decimal number and what follows it
+ * number_parse - parse a decimal number
  * @text: text
  * @value: out
- * @end: out: what follows
+ * @end: out: the rest of the text
  *
- * Neither signs nor blanks before it are taken.
+ * Signs and leading blanks are not accepted.
  *
- * Return: true if there is one that fits.
+ * Return: true if there is a valid number.
  */
 bool number_parse(const char *text, uint64_t *value, const char **end);
 
 /**
- * text_clean - make text of strangers harmless for terminals and JSON
- * @text: control characters and what is not UTF-8 become question marks
+ * text_clean - make untrusted text safe for terminals and JSON
+ * @text: control characters and invalid UTF-8 are replaced by question marks
  *
  * Return: @text.
  */

@@ -30,7 +30,7 @@ int cmd_version(struct ctl *ctl, void *data, const char *operand)
 	return CTL_OK;
 }
 
-/* Errors found before --json is reached are to come as JSON too */
+/* Errors that are found before --json is parsed must be JSON, too */
 static bool wants_json(int argc, char **argv)
 {
 	int i;
@@ -175,7 +175,7 @@ int main(int argc, char **argv)
 		goto out;
 	ret = run_command(&ctl, argc - first - used + 1, argv + first + used - 1);
 out:
-	/* What could not be written was not said */
+	/* Output that could not be written is a failure */
 	if (fflush(stdout) || ferror(stdout)) {
 		fputs("accelctl: cannot write to stdout\n", stderr);
 		return ret ? ret : CTL_FAILED;

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * Reader and writer of .npy. A file comes from anywhere: nothing in it is
- * believed before it is checked.
- */
+/* Reader and writer of .npy. Files are not trusted: everything is checked before it is used. */
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -17,7 +14,7 @@
 
 static const unsigned char magic[6] = { 0x93, 'N', 'U', 'M', 'P', 'Y' };
 
-/* Bytes read at a time: what a header promises is not allocated at once */
+/* Bytes read at a time: the size in a header is not allocated at once */
 #define CHUNK	(1u << 20)
 
 static int __attribute__((format(printf, 3, 4)))
@@ -243,7 +240,10 @@ static int read_data(FILE *f, struct npy *npy, char *error)
 
 	if (__builtin_mul_overflow(npy->count, npy->itemsize, &bytes) || bytes > SIZE_MAX / 2)
 		return fail(error, -EINVAL, "shape: too many elements");
-	/* An ordinary file says at once whether it can be true, and then one allocation does */
+	/*
+	 * The size of a regular file can be checked at once, and then one allocation is
+	 * sufficient
+	 */
 	if (fileno(f) >= 0 && !fstat(fileno(f), &st) && S_ISREG(st.st_mode)) {
 		at = ftell(f);
 		if (at >= 0 && bytes > (uint64_t)(st.st_size > at ? st.st_size - at : 0))
@@ -362,7 +362,7 @@ const char *npy_type(const struct npy *npy, char buf[8])
 	return buf;
 }
 
-/* Where an element of the logical, last-index-fastest, order lies in the file */
+/* Position in the file of an element of the logical, row-major order */
 static uint64_t place(const struct npy *npy, uint64_t index)
 {
 	uint64_t sub[NPY_MAX_RANK], at = 0;
@@ -397,7 +397,7 @@ double npy_get(const struct npy *npy, uint64_t index, bool bf16)
 			memcpy(&value, &bits, 8);
 			return value;
 		}
-		/* Little-endian words: the low bytes come first */
+		/* Little-endian words: the low bytes are first */
 		return value_get(npy->itemsize == 4 ? ACCEL_F32 : ACCEL_F16, &bits, 0);
 	case 'i':
 		return npy->itemsize == 1 ? (int8_t)bits : npy->itemsize == 2 ? (int16_t)bits :

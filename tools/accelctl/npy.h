@@ -42,30 +42,29 @@ struct npy {
 
 /**
  * npy_read - read an array
- * @f: stream, at the start of the array; what follows it is left there
- * @npy: out; npy_free() it
- * @error: out: what is wrong, when it fails
+ * @f: stream, at the start of the array; data after it are not read
+ * @npy: out; to be released with npy_free()
+ * @error: out: error message
  *
- * Memory is taken for bytes that are there, not for those that a header
- * promises.
+ * Memory is only allocated for data that exist, not for the size in a header.
  *
- * Return: 0; -EINVAL malformed; -EOPNOTSUPP a type that is not read; -ENODATA
- * shorter than it should be; -EIO; -ENOMEM.
+ * Return: 0; -EINVAL malformed; -EOPNOTSUPP unsupported type; -ENODATA truncated; -EIO;
+ * -ENOMEM.
  */
 int npy_read(FILE *f, struct npy *npy, char error[NPY_ERROR]);
 
 /**
  * npy_load - read an array from a file
  * @path: file
- * @npy: out; npy_free() it
- * @error: out: what is wrong, when it fails
+ * @npy: out; to be released with npy_free()
+ * @error: out: error message
  *
  * Return: as npy_read(), or a negative errno of opening.
  */
 int npy_load(const char *path, struct npy *npy, char error[NPY_ERROR]);
 
 /**
- * npy_free - give up the elements
+ * npy_free - release the elements
  * @npy: array, or zeroed
  */
 void npy_free(struct npy *npy);
@@ -82,8 +81,7 @@ const char *npy_type(const struct npy *npy, char buf[8]);
 /**
  * npy_get - read an element
  * @npy: array
- * @index: number of the element with the last index running fastest, whatever
- *	the order in the file
+ * @index: number of the element in row-major order, for any order in the file
  * @bf16: two-byte elements of kind 'V' and 'u' are bfloat16
  *
  * Return: its value.

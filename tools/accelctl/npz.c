@@ -15,7 +15,7 @@
 
 #include "npz.h"
 
-/* What a member may grow to: more than any array of a test needs */
+/* Maximum size of a member: more than any array of a test needs */
 #define MAX_MEMBER	(1ull << 34)
 
 static uint32_t le16_at(const unsigned char *p)
@@ -77,7 +77,7 @@ static int read_member(const unsigned char *file, uint64_t bytes, const struct m
 		return -EINVAL;
 	data = file + start;
 	if (m->method == 8) {
-		/* Deflate makes a byte of no less than a thousandth of one. */
+		/* Deflate compresses to no less than about a thousandth. */
 		if (m->size / 1040 > m->packed)
 			return -EINVAL;
 		own = malloc(m->size + 1);
@@ -232,7 +232,7 @@ static void le(unsigned char **p, uint64_t value, uint32_t bytes)
 		*(*p)++ = (unsigned char)value;
 }
 
-/* What the local header and the directory have in common, from the version on */
+/* The common part of local header and directory, from the version on */
 static void put_member(unsigned char **p, uint32_t crc, uint64_t size, size_t name)
 {
 	le(p, 20, 2);

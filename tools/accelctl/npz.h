@@ -23,8 +23,8 @@ struct npz {
 /**
  * npz_load - read all arrays of a file
  * @path: file
- * @npz: out; npz_free() it
- * @error: out: what is wrong, when it fails
+ * @npz: out; to be released with npz_free()
+ * @error: out: error message
  *
  * Return: 0, or as npy_load().
  */
@@ -80,7 +80,7 @@ int npz_open(const char *path, struct npz_writer *w);
 int npz_put(struct npz_writer *w, const char *name, const char *descr, uint32_t itemsize,
 	    uint32_t rank, const uint64_t *dims, const void *data);
 
-/** npz_close - write the directory and give the file up, whatever it returns */
+/** npz_close - write the directory and close the file, also on failure */
 int npz_close(struct npz_writer *w);
 
 #endif /* ACCELCTL_NPZ_H */

@@ -87,7 +87,7 @@ enum op_mode {
 };
 
 /**
- * enum op_role - what an input is
+ * enum op_role - meaning of an input
  * @OP_DATA: elements of --dtype
  * @OP_INDEX: int32, random ones below the sizes that they index
  * @OP_CONDITION: of the type of its file, or uint8; random ones 0 or 1
@@ -127,7 +127,7 @@ struct op_input {
 /**
  * struct op_tensor - a tensor of the descriptor
  * @arg: &enum accel_arg
- * @input: where it comes from, NULL for a result
+ * @input: its input, NULL for a result
  * @t: in the descriptor
  * @bytes: size
  * @bo: buffer
@@ -166,14 +166,14 @@ struct op_kind {
 extern const struct op_kind op_kinds[];
 
 /**
- * struct op - an operation on its way to a device
+ * struct op - an operation of run op
  * @ctl: invocation
- * @opts: what was asked for
- * @kind: which
+ * @opts: options
+ * @kind: kind of the operation
  * @func: function of a family, else that of @kind
  * @name: its name, with hyphens
  * @dtype: element type of data
- * @out_dtype: that of results, ACCEL_NONE: what the operation makes of @dtype
+ * @out_dtype: that of results, ACCEL_NONE: follows from @dtype
  * @in: inputs
  * @inputs: number of them
  * @tensors: of the descriptor; results in their order

@@ -85,7 +85,7 @@ int op_many_axes(struct op *op, uint32_t rank, uint32_t *mask)
 	return CTL_OK;
 }
 
-/* Numbers for each of so many dimensions, one number for all of them */
+/* Expand a single number to one for each dimension */
 int op_spread(struct op *op, const char *option, const struct ctl_ints *list, uint32_t count,
 	      uint32_t *to)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the operations of run op make of their inputs and options. All that return
- * an int return an exit status, and have reported what is wrong.
+ * Inputs and options of the operations of run op. Functions that return an int return an exit
+ * status, and have reported any error.
  */
 #ifndef ACCELCTL_OP_ARGS_H
 #define ACCELCTL_OP_ARGS_H
@@ -18,7 +18,7 @@
 void op_take(struct op *op, uint32_t input, uint32_t arg, struct accel_tensor *t);
 
 /**
- * op_give - a result of the type that was asked for
+ * op_give - add a result of the requested type
  * @op: operation
  * @arg: &enum accel_arg
  * @t: out: in the descriptor

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The operations of run op: from inputs and options to a descriptor. What the
- * library judges is left to it; here is what has to be known before it can.
+ * The operations of run op: from inputs and options to a descriptor. Only checks that are
+ * needed for that are done here; the library does the rest.
  */
 #include <math.h>
 #include <string.h>
@@ -165,7 +165,7 @@ static int build_norm(struct op *op)
 	return ret;
 }
 
-/* What is left of a shape along dimensions that become one element */
+/* The shape after dimensions are reduced to one element */
 static void reduced(const struct op_input *in, uint32_t axes, int64_t *dims)
 {
 	uint32_t i;
@@ -194,7 +194,7 @@ static int build_reduce(struct op *op)
 			op->out_dtype = ACCEL_S32;
 	} else {
 		ret = op_many_axes(op, in->rank, &d->axes);
-		/* Nor do their sums; with a scale the caller knows what does */
+		/* Nor do sums of these; with a scale the caller chooses the type */
 		if (!op->out_dtype && isnan(op->opts->scale) &&
 		    (op->dtype == ACCEL_S8 || op->dtype == ACCEL_U8))
 			op->out_dtype = ACCEL_S32;
@@ -281,7 +281,7 @@ static int windows(struct op *op, const struct accel_pool_desc *d, uint32_t i, i
 				"a window of %u is larger than the input and its padding",
 				d->kernel[i]);
 	*out = room / stride + 1;
-	/* One that is not whole, unless it starts in the padding behind */
+	/* An incomplete window, unless it starts in the padding at the end */
 	if (op->opts->ceil && room % stride && *out * stride < in + d->pad_begin[i])
 		++*out;
 	return CTL_OK;

@@ -18,10 +18,10 @@ void op_judge(const struct accel_tensor *d, const struct oracle_result *ref, uin
 					      oracle_round(one.expect, d->dtype));
 	v->differing += !same || !one.ok;
 	err = same && whole ? 0 : fabs(one.got - one.expect);
-	/* What may overflow has no error, nor has NaN where it belongs */
+	/* Allowed overflows have no error, nor has an expected NaN */
 	if (one.ok && !isfinite(err))
 		return;
-	/* Elsewhere what is no number is off by any size */
+	/* Elsewhere NaN is an infinite error */
 	if (isnan(err))
 		err = INFINITY;
 	if (err > v->max_abs)

@@ -23,11 +23,11 @@ struct op_verdict {
 };
 
 /**
- * op_judge - hold an element against the reference
+ * op_judge - compare an element with the reference
  * @d: result
- * @ref: what should be in it
+ * @ref: reference
  * @n: number of the element, row-major
- * @v: what is known so far, zeroed before the first
+ * @v: accumulated verdict, zeroed before the first
  */
 void op_judge(const struct accel_tensor *d, const struct oracle_result *ref, uint64_t n,
 	      struct op_verdict *v);

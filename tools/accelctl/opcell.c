@@ -86,9 +86,9 @@ const char *opcell_func_name(uint32_t op, uint32_t func, char buf[32])
 /* --- descriptors --- */
 
 /**
- * struct maker - where the next tensor goes
+ * struct maker - position of the next tensor
  * @bo: buffer or NULL
- * @offset: in it
+ * @offset: offset in it
  * @quantised: small integers have a scale
  */
 struct maker {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Operations by function and element types: a small descriptor for each, which
- * stands for all of its kind.
+ * Operations by function and element types: a small descriptor for each, which represents all
+ * of its kind.
  */
 #ifndef ACCELCTL_OPCELL_H
 #define ACCELCTL_OPCELL_H
@@ -77,7 +77,7 @@ const char *opcell_func_name(uint32_t op, uint32_t func, char buf[32]);
 
 /** opcell_has_a - does the operation have a first input whose type varies? */
 bool opcell_has_a(uint32_t op);
-/** opcell_has_b - does it have a second one? */
+/** opcell_has_b - does it have a second input? */
 bool opcell_has_b(uint32_t op);
 
 /**
@@ -91,15 +91,15 @@ void opcell_desc(const struct opcell *cell, bool quantised, struct accel_bo *bo,
 		 union opcell_desc *desc);
 
 /**
- * opcell_engines - which engines take a cell?
+ * opcell_engines - find the engines that support a cell
  * @ctx: context of the device
  * @cell: operation and types
  * @engines: out: mask of 1 << &enum accel_engine
  *
- * An engine takes it if it takes it quantised or as it is.
+ * An engine supports it if it supports it quantised or unquantised.
  *
- * Return: 0, or a negative errno other than -EINVAL: types that do not go
- * together are taken by nobody.
+ * Return: 0, or a negative errno other than -EINVAL: no engine supports invalid combinations of
+ * types.
  */
 int opcell_engines(struct accel_ctx *ctx, const struct opcell *cell, uint32_t *engines);
 

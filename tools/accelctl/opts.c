@@ -62,7 +62,7 @@ static int set_ints(struct ctl *ctl, const struct ctl_opt *opt, const char *name
 			return ctl_fail(ctl, CTL_USAGE, 0, name, "has more than %d numbers",
 					CTL_LIST_MAX);
 		to->v[to->count] = strtoll(p, &end, 10);
-		/* strtoll() takes blanks and plus signs */
+		/* strtoll() would accept blanks and plus signs */
 		if ((*p != '-' && (*p < '0' || *p > '9')) || end == p || (*end && *end != ',') ||
 		    errno || to->v[to->count] < min || to->v[to->count] > max)
 			return ctl_fail(ctl, CTL_USAGE, 0, name,
@@ -120,7 +120,7 @@ static int set(struct ctl *ctl, const struct entry *entry, const char *value)
 	case CTL_UINT:
 		errno = 0;
 		number = strtoull(value, &end, 10);
-		/* strtoull() takes signs and blanks */
+		/* strtoull() would accept signs and blanks */
 		if (*value < '0' || *value > '9' || *end || errno || number < opt->min ||
 		    number > opt->max)
 			return ctl_fail(ctl, CTL_USAGE, 0, name,
@@ -153,7 +153,7 @@ int ctl_parse(struct ctl *ctl, const struct ctl_command *cmd, int argc, char **a
 	for (i = 0; cmd && cmd->opts && cmd->opts[i]; i++)
 		count = collect(entries, count, cmd->opts[i], data);
 
-	/* Only global options may come before the command */
+	/* Only global options may precede the command */
 	if (!cmd)
 		*s++ = '+';
 	*s++ = ':';
@@ -180,7 +180,7 @@ int ctl_parse(struct ctl *ctl, const struct ctl_command *cmd, int argc, char **a
 		int ret;
 
 		if (c == '?' || c == ':') {
-			/* An unknown letter may stand within a word, a long option is the word */
+			/* An unknown letter may be inside of a word; a long option is the word */
 			if (optopt > 0 && optopt < LONG_BASE)
 				word = letter;
 			return ctl_fail(ctl, CTL_USAGE, 0, word, c == ':' ? "needs a value" :

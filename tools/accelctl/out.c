@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * Output: stdout carries the chosen format and nothing else, all the rest goes
- * to stderr.
- */
+/* Output: stdout has only the selected format, everything else goes to stderr. */
 #include <errno.h>
 #include <json-c/json.h>
 #include <math.h>
@@ -118,7 +115,7 @@ int ctl_fail_error(struct ctl *ctl, int status, const char *what, const struct a
 
 	if (!*cause)
 		cause = strerror(-error->code);
-	/* What is wrong with a file may begin with its name. */
+	/* The message about a file may already begin with its name. */
 	if (what && !strncmp(cause, what, strlen(what)))
 		what = NULL;
 	snprintf(text, sizeof(text), "%s%s%s", what ? what : "", what ? ": " : "", cause);

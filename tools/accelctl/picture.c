@@ -49,9 +49,9 @@ out:
 }
 
 /**
- * struct png_end - where libpng goes when it fails
- * @back: to here
- * @error: what it says
+ * struct png_end - return from libpng on failure
+ * @back: jump buffer
+ * @error: its message
  * @size: of @error
  */
 struct png_end {
@@ -128,9 +128,9 @@ static int load_plain_png(FILE *f, struct picture *p, char *error, unsigned int 
 }
 
 /**
- * struct jpeg_end - where libjpeg goes when it fails
- * @mgr: its own
- * @back: to here
+ * struct jpeg_end - return from libjpeg on failure
+ * @mgr: libjpeg's own struct
+ * @back: jump buffer
  */
 struct jpeg_end {
 	struct jpeg_error_mgr mgr;
@@ -191,7 +191,10 @@ static int load_jpeg(FILE *f, struct picture *p, char *error, unsigned int size)
 			row = p->data + (size_t)jpeg.output_scanline * p->width * p->channels;
 			jpeg_read_scanlines(&jpeg, &row, 1);
 		}
-		/* What is cut off is grey; libjpeg would only warn. */
+		/*
+		 * The missing part of a truncated file would be grey, with only a warning of
+		 * libjpeg.
+		 */
 		if (end.mgr.num_warnings) {
 			snprintf(error, size, "its data are damaged");
 			picture_free(p);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * See progress.h. The bar is on stderr, which nobody reads but people.
- */
+/* See progress.h. The bar is on stderr, if that is a terminal. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <time.h>

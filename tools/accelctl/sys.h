@@ -19,7 +19,7 @@ struct table;
 
 /** SYS_ENGINES: most engines of a device */
 #define SYS_ENGINES	64
-/** SYS_UNKNOWN: a number that the kernel does not tell */
+/** SYS_UNKNOWN: a number that the kernel does not provide */
 #define SYS_UNKNOWN	INT64_MIN
 
 /**
@@ -84,20 +84,20 @@ uint64_t sys_now(void);
 /* sys_node.c */
 
 /**
- * sys_find - the nodes that a command is for; an error is reported
- * @ctl: invocation; -d names one node, else all are taken
- * @opts: where to look
- * @nodes: out; sys_nodes_free() gives them up
+ * sys_find - the nodes that a command applies to; errors are reported
+ * @ctl: invocation; -d selects one node, otherwise all are used
+ * @opts: root of the files
+ * @nodes: out; to be released with sys_nodes_free()
  *
  * Return: an exit status; CTL_NO_DEVICE or CTL_NO_DRIVER if there is none.
  */
 int sys_find(struct ctl *ctl, const struct sys_opts *opts, struct sys_nodes *nodes);
 
 /**
- * sys_find_one - the one node that a command changes something of
- * @ctl: invocation; -d names it, else there may be only one
- * @opts: where to look
- * @nodes: out; sys_nodes_free() gives them up
+ * sys_find_one - the single node that a command changes
+ * @ctl: invocation; -d selects it, otherwise there must be only one
+ * @opts: root of the files
+ * @nodes: out; to be released with sys_nodes_free()
  *
  * Return: an exit status.
  */
@@ -114,7 +114,7 @@ void sys_nodes_free(struct sys_nodes *nodes);
  * @dir: directory, may be empty
  * @name: file
  *
- * Return: its number, SYS_UNKNOWN if it cannot be had.
+ * Return: its number, SYS_UNKNOWN if it is not available.
  */
 int64_t sys_number(const char *dir, const char *name);
 
@@ -124,13 +124,13 @@ int64_t sys_number(const char *dir, const char *name);
  * @engine: one of its engines
  * @name: file
  *
- * Return: its number, SYS_UNKNOWN if it cannot be had.
+ * Return: its number, SYS_UNKNOWN if it is not available.
  */
 int64_t sys_engine_number(const struct sys_node *node, const struct sys_engine *engine,
 			  const char *name);
 
 /**
- * sys_modelled - are power and temperature those of a model?
+ * sys_modelled - are power and temperature computed by a model?
  * @node: device
  *
  * Return: true if the labels of its sensors say so.
@@ -150,7 +150,7 @@ void sys_json_number(struct json_object *obj, const char *key, int64_t value);
  * @obj: object
  * @key: key
  * @value: number or SYS_UNKNOWN
- * @unit: what to divide it by
+ * @unit: divisor
  */
 void sys_json_scaled(struct json_object *obj, const char *key, int64_t value, double unit);
 
@@ -174,14 +174,14 @@ void sys_json_table(struct json_object *list, const struct table *table,
 void sys_print_table(const struct ctl *ctl, const struct table *table, const char *const *bytes);
 
 /**
- * sys_table_try - read a table of debugfs, without a word
+ * sys_table_try - read a table of debugfs, without reporting errors
  * @node: device
  * @name: file
- * @table: out; table_free() gives it up
- * @why: out: what is wrong with it
+ * @table: out; to be released with table_free()
+ * @why: out: error message
  * @size: bytes of @why
  *
- * Return: 0 or a negative errno, -EBADMSG if it is no table.
+ * Return: 0 or a negative errno, -EBADMSG if it is not a table.
  */
 int sys_table_try(const struct sys_node *node, const char *name, struct table *table, char *why,
 		  size_t size);
@@ -220,9 +220,9 @@ struct sys_client {
 	char comm[64];
 	/** @user: name of the owner, or the number */
 	char user[40];
-	/** @info: what the kernel says */
+	/** @info: contents of its fdinfo */
 	struct fdinfo info;
-	/** @queues: queues that it has, SYS_UNKNOWN if it cannot be told */
+	/** @queues: number of its queues, SYS_UNKNOWN if it is not available */
 	int64_t queues;
 };
 
@@ -238,15 +238,15 @@ struct sys_clients {
 	unsigned int hidden;
 	/** @malformed: descriptors of the driver whose text made no sense */
 	unsigned int malformed;
-	/** @why: what was wrong with the last of them */
+	/** @why: error message for the last of them */
 	char why[160];
 };
 
 /**
  * sys_clients_read - find the clients of nodes
- * @opts: where to look
+ * @opts: root of the files
  * @nodes: devices
- * @clients: out; sys_clients_free() gives them up
+ * @clients: out; to be released with sys_clients_free()
  *
  * Return: 0, or a negative errno if /proc cannot be read.
  */
@@ -262,12 +262,12 @@ void sys_clients_free(struct sys_clients *clients);
 /* sys_dump.c */
 
 /**
- * sys_coredump - the newest core dump of a device that nobody has thrown away yet
- * @opts: where to look
+ * sys_coredump - the newest existing core dump of a device
+ * @opts: root of the files
  * @node: device
  * @path: out: file, empty if there is none
  *
- * Return: its number, which grows from dump to dump of the system, -1 if there is none.
+ * Return: its number, which increases with each dump of the system, -1 if there is none.
  */
 int64_t sys_coredump(const struct sys_opts *opts, const struct sys_node *node,
 		     char path[PATH_MAX]);

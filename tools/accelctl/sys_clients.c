@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Clients: who has a node open, found through the file descriptors of all
- * processes. A client that was inherited, passed on or duplicated is one client.
+ * Clients: open files of a node, found through the file descriptors of all processes. A file
+ * that was inherited, passed on or duplicated is one client.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -45,7 +45,7 @@ static unsigned int which_node(const struct scan *s, const char *file)
 	if (len <= 0)
 		return s->nodes->count;
 	target[len] = 0;
-	/* What lies there counts, not its name; the name is what there is in a copy of /proc */
+	/* Compare the device number, not the name; in a copy of /proc there is only the name */
 	if (!stat(file, &st)) {
 		for (i = 0; i < s->nodes->count; i++)
 			if (S_ISCHR(st.st_mode) && st.st_rdev == s->nodes->list[i].dev)
@@ -93,7 +93,7 @@ static void add_client(struct scan *s, pid_t pid, unsigned int node, const struc
 		c = &clients->list[i];
 		if (c->node != node || c->info.client_id != info->client_id)
 			continue;
-		/* Processes come one after the other, in order of their number or not */
+		/* Processes are processed one after the other, in any order */
 		if (c->counted != pid)
 			c->processes++;
 		c->counted = pid;

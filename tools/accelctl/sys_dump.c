@@ -12,8 +12,8 @@
 #include "sys.h"
 
 /*
- * The kernel numbers dumps as they come; times of files in sysfs are when
- * somebody first looked at them.
+ * The kernel numbers dumps in sequence; the time of a file in sysfs is that of its first
+ * lookup.
  */
 int64_t sys_coredump(const struct sys_opts *opts, const struct sys_node *node,
 		     char path[PATH_MAX])

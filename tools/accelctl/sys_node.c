@@ -95,7 +95,7 @@ static void find_engines(struct sys_node *node)
 	qsort(node->engines, node->engine_count, sizeof(*e), engine_cmp);
 }
 
-/* By number or, on other kernels, by the name of the device; what is not there keeps the number */
+/* By number or, on other kernels, by the name of the device; the number if neither exists */
 static void find_debugfs(const char *root, struct sys_node *node)
 {
 	char real[PATH_MAX], *slash;
@@ -145,7 +145,7 @@ static bool read_node(const char *root, const char *name, struct sys_node *node)
 	return true;
 }
 
-/* Does -d mean this node? By name or, whatever the path, by what lies there */
+/* Does -d select this node? By name or, for any path, by device number */
 static bool is_meant(const char *wanted, const struct sys_node *node)
 {
 	const char *base = wanted;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * What was found in files of the kernel, as JSON and as text.
- */
+/* Prints data from files of the kernel, as JSON and as text. */
 #include <ctype.h>
 #include <json-c/json.h>
 #include <stdlib.h>

@@ -28,7 +28,7 @@ static char *unquote(char *p, char **end)
 			for (i = 0, n = 0; i < 3 && p[i] >= '0' && p[i] <= '7'; i++)
 				n = n * 8 + (unsigned int)(p[i] - '0');
 			p += i - 1;
-			/* A NUL would hide what follows */
+			/* A NUL would truncate the text */
 			*to++ = n && n < 256 ? (char)n : '?';
 		} else {
 			*to++ = *p == 'n' ? '\n' : *p == 't' ? '\t' : *p;

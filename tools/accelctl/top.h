@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * top: samples, and what lies between two of them.
- */
+/* top: samples, and differences between two of them. */
 #ifndef ACCELCTL_TOP_H
 #define ACCELCTL_TOP_H
 
@@ -14,7 +12,7 @@ struct ctl;
 struct ctl_grid;
 
 /**
- * enum top_sort - what clients are sorted by
+ * enum top_sort - sort order of clients
  * @TOP_SORT_SHARE: share of the engines, the largest first
  * @TOP_SORT_MEMORY: resident memory, the largest first
  * @TOP_SORT_PID: process, the smallest first
@@ -84,7 +82,7 @@ struct top_node {
 	int64_t temp_mc;
 	/** @power_uw: microwatts */
 	int64_t power_uw;
-	/** @modelled: those two come from a model */
+	/** @modelled: both are computed by a model */
 	bool modelled;
 	/** @memory_used: bytes of resident buffers */
 	int64_t memory_used;
@@ -94,9 +92,7 @@ struct top_node {
 	char mode[32];
 };
 
-/**
- * struct top_client - a client, and what it did since the sample before
- */
+/** struct top_client - a client, and its activity since the previous sample */
 struct top_client {
 	/** @now: as of now */
 	const struct sys_client *now;
@@ -131,10 +127,10 @@ struct top_sample {
 /* top_sample.c */
 
 /**
- * top_take - read everything
- * @opts: where to look
+ * top_take - take a sample
+ * @opts: root of the files
  * @nodes: devices
- * @sample: out; top_free() gives it up
+ * @sample: out; to be released with top_free()
  *
  * Return: 0, or a negative errno.
  */
@@ -142,10 +138,10 @@ int top_take(const struct top_opts *opts, const struct sys_nodes *nodes,
 	     struct top_sample *sample);
 
 /**
- * top_compare - fill in what depends on the sample before, and sort
- * @opts: how to sort
+ * top_compare - compute differences from the previous sample, and sort
+ * @opts: sort order
  * @nodes: devices
- * @before: sample before
+ * @before: previous sample
  * @now: sample
  */
 void top_compare(const struct top_opts *opts, const struct sys_nodes *nodes,

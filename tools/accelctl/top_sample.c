@@ -97,7 +97,7 @@ static void compare_client(const struct top_sample *before, struct top_client *r
 		const struct fdinfo_engine *e = &now->info.engines[i];
 		const struct fdinfo_engine *old = fdinfo_engine(&was->info, e->name);
 
-		/* It may stand still and catch up, but what was counted is not taken back */
+		/* The counter may stand still and catch up, but must not decrease */
 		if (!e->has_ns || !old || !old->has_ns || e->ns < old->ns)
 			continue;
 		row->busy_ns[i] = e->ns - old->ns;

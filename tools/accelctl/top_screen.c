@@ -122,7 +122,7 @@ static void draw(struct screen *s, const struct top_sample *sample)
 	refresh();
 }
 
-/* What a key means; false to stop */
+/* Handle a key; returns false to stop */
 static bool key(struct screen *s, int c, bool *take, struct top_sample *sample)
 {
 	switch (c) {
@@ -195,7 +195,7 @@ static int watch(struct screen *s)
 	return ret;
 }
 
-/* What curses goes by before it asks the terminal */
+/* Set the variables that curses uses before it asks the terminal */
 static void limit_size(const char *name, unsigned short size)
 {
 	const char *text = getenv(name);

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * The Chrome trace format: a process for each device with a row for each engine,
- * and a process for each client with a row for each queue. Jobs of a queue run
- * in order, so the wait of one that was submitted while another waited is drawn
- * from where that one began to run: rows never overlap, and what the job
- * really waited is in its arguments.
+ * The Chrome trace format: a process for each device with a row for each engine, and a process
+ * for each client with a row for each queue. Jobs of a queue run in order, so if several wait,
+ * the wait of each is drawn from the start of the previous one: so slices in a row do not
+ * overlap, and the whole wait is in the arguments.
  *
- * The end of the file is written with every batch and overwritten by the next,
- * so that the file is whole at all times. In one file, for all events are drawn
- * into the same rows.
+ * The end of the file is written with every batch of events and overwritten by the next, so
+ * that the file is valid at all times. All of this is in one file, because all events share
+ * rows.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +25,7 @@
 
 /* Beyond all process numbers */
 #define DEVICE_PID	1000000000
-/* Jobs that are on their way; who has more than that has lost their end */
+/* Maximum number of jobs in flight; beyond that their ends must have been lost */
 #define MAX_JOBS	(1u << 20)
 #define MAX_ROWS	65536
 
@@ -114,7 +113,7 @@ static void put(struct trace_json *tj, const char *fmt, ...)
 	}
 }
 
-/* A string with its quotes; control characters were taken out when it was read */
+/* A string with its quotes; control characters were removed when it was read */
 static void put_string(struct trace_json *tj, const char *text)
 {
 	put(tj, "\"");
@@ -123,7 +122,7 @@ static void put_string(struct trace_json *tj, const char *text)
 	put(tj, "\"");
 }
 
-/* Start of an event: what the viewer wants is microseconds */
+/* Start of an event: the viewer expects microseconds */
 static void begin(struct trace_json *tj, const char *phase, int pid, int tid, uint64_t ns)
 {
 	put(tj, "%s\n{\"ph\":\"%s\",\"pid\":%d,\"tid\":%d,\"ts\":%" PRIu64 ".%03u",
@@ -191,7 +190,7 @@ static int add_row(struct trace_json *tj, const struct row *row)
 	}
 	tj->rows = grown;
 	tj->rows[tj->row_count] = *row;
-	/* Unique, whatever the process */
+	/* Unique for all processes */
 	tj->rows[tj->row_count].tid = (int)tj->row_count + 1;
 	meta(tj, row->pid, (int)tj->row_count + 1, "thread_name", row->name);
 	return (int)tj->row_count++;
@@ -427,7 +426,7 @@ static void on_run(struct trace_json *tj, const struct trace_line *line, int dev
 	job->run_ns = line->ns;
 }
 
-/* The device's own time stamps, if they are there and make sense */
+/* The device's own timestamps, if they exist and are plausible */
 static bool device_times(const struct trace_json *tj, const struct trace_line *line,
 			 const struct job *job, uint64_t *from, uint64_t *until)
 {
@@ -447,7 +446,7 @@ static bool device_times(const struct trace_json *tj, const struct trace_line *l
 		scale = 1e9 / (double)d->tick_hz;
 		*from = d->ns + (uint64_t)(int64_t)((double)(start - (int64_t)d->ticks) * scale);
 		*until = d->ns + (uint64_t)(int64_t)((double)(end - (int64_t)d->ticks) * scale);
-		/* It runs between these two events, give or take what the clocks differ by */
+		/* It must run between these two events, except for the inaccuracy of the clocks */
 		return *from + 1000000 >= job->run_ns && *until <= line->ns + 1000000 &&
 		       *from <= *until;
 	}
@@ -525,7 +524,7 @@ static void on_power(struct trace_json *tj, const struct trace_line *line, int d
 	put(tj, ",\"name\":\"clock\",\"args\":{\"MHz\":%" PRId64 "}}", clock);
 }
 
-/* An operation of a job in process, which is told of when it has ended */
+/* An operation of an in-process job, which is reported when it has ended */
 static void on_op(struct trace_json *tj, const struct trace_line *line, int device)
 {
 	const int engine = find_engine(tj, device, trace_field(line, "engine"));
@@ -710,7 +709,7 @@ int trace_json_close(struct trace_json *tj, struct trace_count *count)
 	unsigned int i;
 	int ret;
 
-	/* What has not come to its end is drawn up to the end of the trace */
+	/* Unfinished jobs are drawn up to the end of the trace */
 	for (i = 0; i < tj->job_count; i++) {
 		struct job *job = &tj->jobs[i];
 

@@ -31,7 +31,7 @@ static int lost_line(char *text, struct trace_line *line)
 	return 0;
 }
 
-/* "123.456789: ", digits behind the point as they come, up to nine */
+/* "123.456789: ", with up to nine digits after the point */
 static bool stamp(const char *text, uint64_t *ns, const char **end)
 {
 	uint64_t seconds, fraction = 0, unit = 1000000000;
@@ -89,7 +89,7 @@ int trace_line_parse(char *text, struct trace_line *line)
 	    !number_parse(text + COMM_WIDTH + 1, &n, &p))
 		return -EBADMSG;
 	p += strspn(p, " ");
-	/* The thread group may stand here, if somebody asked for it */
+	/* The thread group is here, if this option of tracefs is enabled */
 	if (*p == '(') {
 		p += strcspn(p, ")");
 		if (*p != ')')

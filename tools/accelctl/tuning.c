@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * What the tune commands share: options, the device, entries as JSON.
- */
+/* Common parts of the tune commands: options, the device, entries as JSON. */
 #include <json-c/json.h>
 #include <string.h>
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * See arrays.h. Files come from anywhere: every length is held against what is there.
- */
+/* See arrays.h. Files are not trusted: every length is compared with the existing data. */
 #include <accel/model.h>
 #include <endian.h>
 #include <errno.h>

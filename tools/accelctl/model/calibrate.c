@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The ranges of values: run once for their ends, and once more for how they are spread, if
- * that is asked for.
+ * Determines the ranges of values: one pass for their extremes and, if requested, a second one
+ * for their distribution.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static void take(struct spread *s, const float *x, uint64_t count, bool ends)
 	uint32_t at;
 
 	for (i = 0; i < count; i++) {
-		/* Bytes have a 0 that is exact: how many there are tells nothing. */
+		/* Zero is always exact in bytes, so the number of zeros does not matter. */
 		if (!isfinite(x[i]) || x[i] == 0)
 			continue;
 		if (ends) {
@@ -82,7 +82,7 @@ static int go(struct probe *p, const struct samples *samples, struct spread *spr
 	return ret;
 }
 
-/* The magnitude that a share of the numbers of one sign lies beyond */
+/* The magnitude that a share of the numbers of one sign exceeds */
 static float tail(const struct spread *s, bool negative, double share)
 {
 	uint64_t all = 0, beyond = 0, n;
@@ -100,8 +100,8 @@ static float tail(const struct spread *s, bool negative, double share)
 }
 
 /*
- * What is lost when magnitudes beyond a number of bins are cut, and the rest is told apart by
- * so many levels: the divergence of both distributions.
+ * Information loss if magnitudes beyond a number of bins are clipped, and the rest is quantised
+ * to a number of levels: the divergence of both distributions.
  */
 static double divergence(const struct spread *s, uint32_t bins, uint32_t levels)
 {
@@ -127,7 +127,10 @@ static double divergence(const struct spread *s, uint32_t bins, uint32_t levels)
 				continue;
 			q = (double)n / (double)used;
 			sum += q;
-			/* What only stands for the cut ones is not there at all in the other. */
+			/*
+			 * A bin that only has clipped numbers does not exist in the other
+			 * distribution.
+			 */
 			lost += p * log(p / (q > 0 ? q : 0.001));
 		}
 	}

@@ -91,7 +91,7 @@ static void tell_operator(struct check *c, const struct accel_model_item *item)
 	ctl_json_str(o, "first", item->text);
 }
 
-/* The size of a file beside the model */
+/* The size of a file in the model's directory */
 static int64_t size_beside(const char *path, const char *location)
 {
 	const char *slash = strrchr(path, '/');
@@ -150,7 +150,7 @@ static void tell_property(struct check *c, const struct accel_model_item *item)
 		printf("property %s: %s\n", item->name, item->text);
 }
 
-/* Texts of an item are those of who made the file. */
+/* Texts of an item come from the file and are not trusted. */
 static char *clean_copy(const char *text)
 {
 	char *copy = strdup(text ? text : "");
@@ -185,7 +185,7 @@ static int tell_item(void *user, const struct accel_model_item *item)
 	return 0;
 }
 
-/* What only an attempt shows: import, shapes, plans */
+/* Errors that only an attempt shows: import, shapes, plans */
 static int try_it(struct check *c, const struct model_opts *opts, char *text, size_t size)
 {
 	struct accel_program_info info = { .size = sizeof(info) };
@@ -248,7 +248,7 @@ int cmd_model_check(struct ctl *ctl, void *data, const char *operand)
 	if (ret) {
 		json_object_put(c.doc);
 		accel_operators_unref(c.added);
-		/* What is wrong with it is known to who opens it. */
+		/* Errors of the model itself are reported by opening it. */
 		if (!accel_model_open(operand, &error, &model))
 			accel_model_close(model);
 		else if (error.code == ret)
@@ -265,7 +265,7 @@ int cmd_model_check(struct ctl *ctl, void *data, const char *operand)
 	text_clean(text);
 	if (text[0] && !c.doc)
 		printf("does NOT run: %s\n", text);
-	/* What was said of a device, or an input, is the document then. */
+	/* If an error about a device or an input was reported, that is the document. */
 	if (c.doc && (!ret || !c.good || text[0])) {
 		ctl_json_bool(c.doc, "ok", !ret);
 		ctl_json_str(c.doc, "problem", text[0] ? text : NULL);

@@ -86,7 +86,7 @@ static int find_common(struct pair *p)
 	return ret;
 }
 
-/* The first layer that is further off than it may be, and the number of outputs that are */
+/* Find the first layer whose error exceeds the limit, and the number of such outputs */
 static void judge(const struct pair *p, uint32_t own, uint32_t *first, uint32_t *bad)
 {
 	uint32_t i;

@@ -42,7 +42,7 @@ int cmd_model_compile(struct ctl *ctl, void *data, const char *operand)
 		return ctl_fail(ctl, CTL_USAGE, 0, "--out", "which file is to be written?");
 	ret = session_open(&s, ctl, opts, ctl->device, operand);
 	if (!ret) {
-		/* What is decided when sizes are known is decided now. */
+		/* Complete the decisions that need the actual sizes. */
 		ret = accel_state_get_info(s.state, &info);
 		if (!ret)
 			ret = accel_program_save(s.program, opts->out,

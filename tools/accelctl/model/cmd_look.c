@@ -25,7 +25,7 @@ static void tell_input(struct json_object *list, const struct accel_value *v, co
 	ctl_json_str(o, "dims", shape);
 }
 
-/* Of a compiled program: whether this device may use it, and what goes into it */
+/* For a compiled program: whether this device can use it, and its inputs */
 static int compiled_info(struct ctl *ctl, struct model_opts *opts, const char *path)
 {
 	struct json_object *doc = NULL, *list = NULL;
@@ -150,7 +150,7 @@ int cmd_model_explain(struct ctl *ctl, void *data, const char *operand)
 	struct session s;
 	int ret = session_open(&s, ctl, data, ctl->device, operand);
 
-	/* Only a run tells which products have numbers that fp16 has not. */
+	/* Only a run shows which products have numbers that fp16 cannot represent. */
 	if (!ret && s.opts->dtype == MODEL_F16) {
 		ret = accel_state_run(s.state);
 		ret = ret ? session_fail(&s, ret) : CTL_OK;
@@ -177,7 +177,7 @@ struct profile {
 
 static const char *const code_names[ACCEL_CODE_COUNT] = { "tuned", "reference", "host" };
 
-/* A node in the Chrome trace format, behind those before it; engines are threads. */
+/* A node in the Chrome trace format, after the previous ones; engines are threads. */
 static void add_event(struct profile *p, const struct accel_node_profile *n)
 {
 	struct json_object *e = ctl_json_obj(p->events, NULL), *args;
@@ -248,7 +248,7 @@ static int tell_node(void *user, const struct accel_node_profile *n)
 	return 0;
 }
 
-/* Shares of kernels for this processor, of reference code, and of what no engine does */
+/* Shares of kernels for this processor, of reference code, and of nodes that no engine runs */
 static void tell_codes(const struct profile *p, struct json_object *doc)
 {
 	uint64_t macs = 0;
@@ -291,7 +291,7 @@ int cmd_model_profile(struct ctl *ctl, void *data, const char *operand)
 	}
 	if (!ret) {
 		ctl_grid_row(&p.table, "NODE\tENGINE\tOPERATION\tTIME\tGFLOP/S\tGB/S\tNAME");
-		/* Memory that is touched first, and caches, are not what a node takes. */
+		/* The first access to memory, and cold caches, are not part of a node's time. */
 		ret = accel_state_run(s.state);
 		if (!ret)
 			ret = accel_state_profile(s.state, (uint32_t)o->repeat, tell_node, &p);

@@ -20,10 +20,10 @@
  * @node: name of its node
  * @op: operator
  * @weights: elements of its constant
- * @kept: it stays as it is, because the caller says so
- * @own: error of its result, its inputs being right
- * @whole: error of its result in the model that is written
- * @order: layers that lose more by themselves
+ * @kept: not quantised, by request of the caller
+ * @own: error of its result with exact inputs
+ * @whole: error of its result in the quantised model
+ * @order: number of layers with larger errors of their own
  */
 struct candidate {
 	char *name;
@@ -154,7 +154,7 @@ static int find_ranges(struct work *w)
 	return ret;
 }
 
-/* What each layer loses, its inputs being those of the model as it was */
+/* Determine the error of each layer with the inputs of the original model */
 static int find_own(struct work *w)
 {
 	const char **names = ctl_alloc((size_t)w->count * 2 + 1, sizeof(*names));
@@ -220,7 +220,7 @@ static double worst_output(const struct work *w)
 	return worst;
 }
 
-/* Errors of the model with so many layers as they were */
+/* Errors of the model with @dropped layers that are not quantised */
 static int try(struct work *w, uint32_t dropped, bool *good)
 {
 	const char **names = ctl_alloc((size_t)w->count + 1, sizeof(*names));
@@ -442,7 +442,7 @@ static int start(struct work *w)
 				w->opts->out);
 	if (asprintf(&w->part, "%s.XXXXXX", w->opts->out) < 0)
 		abort();
-	/* The name is taken, so that nobody else has a file of it. */
+	/* mkstemp() reserves the name, so that no other process uses it. */
 	fd = mkstemp(w->part);
 	if (fd < 0) {
 		ret = -errno;
@@ -478,7 +478,7 @@ int cmd_model_quantize(struct ctl *ctl, void *data, const char *operand)
 		return ctl_fail(ctl, CTL_USAGE, 0, ctl->rest[1],
 				"is not expected: folders and GGUF files take --type");
 	operand = w.path;
-	/* What is written on the way lies elsewhere. */
+	/* Intermediate files are in another directory. */
 	((struct model_opts *)data)->pictures = operand;
 	ret = start(&w);
 	names = ctl_alloc((size_t)w.count + 1, sizeof(*names));

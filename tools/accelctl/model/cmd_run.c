@@ -153,7 +153,7 @@ static int bench_one(struct bench *b, int64_t batch, uint64_t *times)
 	return CTL_OK;
 }
 
-/* What the first dimension of the first input is called, or its number */
+/* The name of the first dimension of the first input, or its number */
 static int find_batch(struct bench *b, int64_t *batch)
 {
 	struct accel_value v = ACCEL_VALUE_INIT;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * What comes out of a model: beside what should, its largest elements, in a file.
- */
+/* Outputs of a model: compared with expected ones, their largest elements, written to a file. */
 #include <errno.h>
 #include <inttypes.h>
 #include <json-c/json.h>
@@ -12,7 +10,7 @@
 #include "libaccel/tests/oracle/oracle.h"
 #include "model.h"
 
-/* Outputs of so many elements may be kept every so many apart in golden files. */
+/* Golden files may have only every SPARSE_STEP-th element of outputs of this size. */
 #define SPARSE_FROM	200000
 #define SPARSE_STEP	97
 
@@ -86,7 +84,7 @@ static char **read_labels(struct session *s, size_t *count)
 	return labels;
 }
 
-/* As topk has it: what is no number comes first. */
+/* NaN is first, as for topk. */
 static bool more(double x, double y)
 {
 	return isnan(x) ? !isnan(y) : x > y;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Text that goes on from the first row of a golden file's inputs, token by token: each time all
- * of it runs, and the likeliest token comes behind it.
+ * Continues the first row of a golden file's inputs, token by token: the whole model is run
+ * each time, and the most probable token is appended.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -73,7 +73,7 @@ static int set_row(struct greedy *g, uint32_t index, const struct accel_value *v
 	return to ? 0 : ret ? ret : -ENOMEM;
 }
 
-/* The likeliest token behind the first @count, -1: there are no logits */
+/* The most probable token after the first @count, -1: there are no logits */
 static int64_t likeliest(struct greedy *g, uint64_t count)
 {
 	struct accel_value v = ACCEL_VALUE_INIT;

@@ -35,7 +35,7 @@ static struct line make_line(const struct image_plan *plan, uint32_t from, uint3
 			       plan->bytes };
 }
 
-/* Weight of what lies @x units from the middle; the cubic one is that of R. Keys with a = -0.5. */
+/* Weight at a distance of @x units; the cubic one is that of R. Keys with a = -0.5. */
 static double weight(uint32_t filter, double x)
 {
 	x = fabs(x);
@@ -63,7 +63,7 @@ static double sample(const struct line *l, uint32_t i, const double *in, size_t 
 	return l->bytes ? fmin(fmax(floor(sum + 0.5), 0), 255) : sum;
 }
 
-/* A channel of a picture; a grey one has them all, and grey is made of colours. */
+/* A channel of a picture; grey is repeated for all channels, and colours are converted to grey. */
 static double pixel(const struct picture *p, size_t at, uint32_t channels, uint32_t c)
 {
 	const unsigned char *v = p->data + at * p->channels;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * What goes into a model: arrays and pictures of files, or random numbers.
- */
+/* Inputs of a model: arrays and pictures from files, or random numbers. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -82,8 +80,8 @@ static bool split_name(const char *text, char *name, size_t size, uint32_t *inde
 }
 
 /*
- * What --input says of sequences, optional values and inputs without a shape: how many arrays
- * there are, and their dimensions
+ * Number and dimensions of the arrays of --input, for sequences, optional values and inputs
+ * without a shape
  */
 void inputs_say(struct session *s, struct inputs_said *said)
 {
@@ -141,7 +139,7 @@ static int symbol_number(struct session *s, const char *name, int64_t *number)
 
 /* --- arrays --- */
 
-/* The array that an input comes from: of --input, then of --golden; and its file */
+/* The array of an input: from --input, then from --golden; and its file */
 static const struct npy *find_array(struct session *s, const char *name, const char **file)
 {
 	const struct ctl_strings *list = &s->opts->inputs;
@@ -152,7 +150,10 @@ static const struct npy *find_array(struct session *s, const char *name, const c
 		const struct npz *z = &s->files[i];
 
 		*file = file_of(list->v[i]);
-		/* An array that is named, or alone, is meant whatever its own name is. */
+		/*
+		 * An array that is selected by name, or the only one, is used regardless of its
+		 * own name.
+		 */
 		if (is_for(list->v[i], name) && z->count == 1)
 			npy = &z->entries[0].npy;
 		else if (is_for(list->v[i], name) || !strchr(list->v[i], '='))
@@ -261,7 +262,7 @@ static int plan_pixels(struct session *s, uint32_t type, const struct recipe *r,
 	return ret;
 }
 
-/* Both sides, when the shorter one is scaled to so many pixels */
+/* Both sides, when the shorter one is scaled to @shorter pixels */
 static void in_proportion(const struct picture *p, uint32_t shorter, struct image_plan *plan)
 {
 	const uint32_t less = p->width < p->height ? p->width : p->height;
@@ -311,7 +312,7 @@ static int plan_size(struct session *s, const struct picture *p, const struct re
 
 	if (r->sized && o->fit == FIT_AUTO)
 		return recipe_size(s, p, r, h, w, plan);
-	/* What the model leaves open is the picture's. */
+	/* Sides that the model leaves open are those of the picture. */
 	*h = *h < 0 ? p->height : *h;
 	*w = *w < 0 ? p->width : *w;
 	plan->whole_width = (uint32_t)*w;
@@ -383,7 +384,7 @@ static int set_dims(struct session *s, uint32_t index, const struct accel_value 
 	return CTL_OK;
 }
 
-/* Why image_make() failed, which is by what the middle was asked for */
+/* Explain a failure of image_make(), depending on the source of the crop */
 static int fail_picture(struct session *s, const struct recipe *r, const struct image_plan *plan,
 			int err)
 {
@@ -412,10 +413,10 @@ static int set_picture(struct session *s, uint32_t index, const struct accel_val
 	int ret;
 
 	memcpy(dims, v->dims, sizeof(dims));
-	/* Options may say it all, but for the order of channels. */
+	/* Options may override everything except for the order of channels. */
 	ret = recipe_load(s->ctl, s->opts->pictures ? s->opts->pictures : s->path,
 			  s->opts->pixels == PIXELS_AUTO || s->opts->fit == FIT_AUTO, &r);
-	/* What read the pictures that it was trained with heeds bytes alone. */
+	/* The software with which the model was trained only reads 8-bit pictures. */
 	if (!ret && picture_load(path, r.sized || r.valued, &p, error, sizeof(error)))
 		ret = ctl_fail(s->ctl, CTL_FAILED, 0, "--input", "%s: %s", path, error);
 	if (!ret)
@@ -494,7 +495,7 @@ static int set_input(struct session *s, uint32_t index, const struct accel_value
 	npy = find_array(s, v->name, &file);
 	if (npy)
 		return set_array(s, index, v, npy, file);
-	/* What is compared has its inputs, or the answer means nothing. */
+	/* A comparison needs the inputs of the golden file. */
 	if (s->opts->golden)
 		return ctl_fail(s->ctl, CTL_USAGE, 0, "--golden", "there is no in.%s", v->name);
 	return set_random(s, index, v);
@@ -517,7 +518,10 @@ static bool has_symbol(struct session *s, const char *name, size_t n)
 	return false;
 }
 
-/* What --dim names has to be there: a name that is mistyped would be 1. */
+/*
+ * Symbols of --dim must exist: otherwise a misspelt one would be ignored, and the real one be
+ * 1.
+ */
 int dims_check(struct session *s)
 {
 	uint32_t i;

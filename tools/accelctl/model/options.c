@@ -206,7 +206,7 @@ void model_init(void *data)
 	o->with_dtype = MODEL_SAME;
 }
 
-/* What is packed of models that are tried is of no use later. */
+/* Packed forms of models that are only tried are not used again. */
 void model_quantize_init(void *data)
 {
 	struct model_opts *o = data;

@@ -28,7 +28,7 @@ static int load_operators(struct ctl *ctl, const char *path, struct accel_operat
 	void *lib;
 	int ret;
 
-	/* A name alone would be looked for where libraries of the system are. */
+	/* A name without a slash would be searched in the system's library path. */
 	if (asprintf(&file, "%s%s", strchr(path, '/') ? "" : "./", path) < 0)
 		abort();
 	lib = dlopen(file, RTLD_NOW | RTLD_LOCAL);
@@ -75,7 +75,7 @@ static int open_model(struct ctl *ctl, const char *path, struct accel_operators 
 		return ctl_fail(ctl, CTL_USAGE, 0, "FILE", "which model?");
 	opts.operators = operators;
 	ret = accel_model_open_opts(path, &opts, &error, model);
-	/* What the inputs are is only said where the file leaves it open. */
+	/* Shapes of inputs are only given if the file leaves them open. */
 	if (ret == -EOPNOTSUPP && said && said->count) {
 		opts.inputs = said->inputs;
 		opts.input_count = said->count;
@@ -96,7 +96,7 @@ int session_model(struct ctl *ctl, const struct model_opts *opts, const char *pa
 	return ret;
 }
 
-/* The model with products in bytes; the file goes when it is mapped. */
+/* The model with products in bytes; the file is deleted once it is mapped. */
 static int session_bytes(struct ctl *ctl, const char *path, struct accel_model **model)
 {
 	struct accel_model_quantize_opts o =

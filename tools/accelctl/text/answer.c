@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * An answer: asked for, shown as it comes, and summed up.
- */
+/* An answer: generated, shown token by token, and summarised. */
 #include <errno.h>
 #include <json-c/json.h>
 #include <math.h>
@@ -17,7 +15,7 @@ static bool searches(const struct speaker *s)
 	return s->opts->beams || s->encodes;
 }
 
-/* A line of --json-events: what became certain, and after how long */
+/* A line of --json-events: the text that became final, and the time */
 static void put_event(struct answer *a, const struct accel_event *event)
 {
 	bool token = event->kind == ACCEL_EVENT_TOKEN;
@@ -39,7 +37,7 @@ static void put_event(struct answer *a, const struct accel_event *event)
 	fflush(stdout);
 }
 
-/* Bytes of the character at @p, of which there are @n; 0: it is none (RFC 3629) */
+/* Bytes of the character at @p, of which @n are available; 0: invalid (RFC 3629) */
 static uint32_t character(const char *p, uint32_t n)
 {
 	const uint8_t *c = (const uint8_t *)p;
@@ -52,14 +50,14 @@ static uint32_t character(const char *p, uint32_t n)
 	for (i = 1; i < count; i++)
 		if ((c[i] & 0xc0) != 0x80)
 			return 0;
-	/* Too long, of UTF-16, or behind the last one */
+	/* Overlong, a surrogate, or beyond the last one */
 	if ((c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xed && c[1] > 0x9f) ||
 	    (c[0] == 0xf0 && c[1] < 0x90) || (c[0] == 0xf4 && c[1] > 0x8f))
 		return 0;
 	return count;
 }
 
-/* Bytes that are no text are U+FFFD in what is kept: a model may end amid a character. */
+/* Invalid bytes become U+FFFD in the stored text: a model may end within a character. */
 static int put_text(struct answer *a, const struct accel_event *event)
 {
 	uint32_t i, n;
@@ -112,7 +110,7 @@ static int put_token(struct answer *a, const struct accel_event *event)
 		a->first = speaker_now();
 		a->steps = steps_of(a->s);
 	}
-	/* Without text tokens are shown as they are. */
+	/* Without a tokenizer the token numbers are shown. */
 	if (!a->s->ctl->json && !a->s->tokenizer)
 		printf("%s%u", a->count > 1 ? "," : "", event->token);
 	return 0;
@@ -149,7 +147,7 @@ static int hear_step(void *user, uint32_t tokens)
 	return ctl_interrupted();
 }
 
-/* The best one, as if it had come token by token */
+/* Report the best hypothesis as if it had been generated token by token */
 static int hear_best(void *user, const struct accel_hypothesis *h)
 {
 	struct accel_event event = ACCEL_EVENT_INIT;
@@ -276,7 +274,7 @@ int answer_ask(struct answer *a, struct speaker *s, const int32_t *tokens, uint3
 	if (ret)
 		return ctl_fail(s->ctl, ret == -EINVAL ? CTL_USAGE : ctl_status(ret), ret, NULL,
 				"the tokens: %s", strerror(-ret));
-	/* A long prompt takes steps that nothing is told of. */
+	/* A long prompt takes several steps without events. */
 	while (accel_generator_step(s->generator) > 0)
 		if (ctl_interrupted())
 			accel_generator_cancel(s->generator, id);
@@ -295,14 +293,14 @@ void answer_free(struct answer *a)
 	*a = (struct answer) { 0 };
 }
 
-/* --- what is told of it ------------------------------------------------------------------ */
+/* --- summary ----------------------------------------------------------------------------- */
 
 static double rate(double count, double seconds)
 {
 	return seconds > 0 ? count / seconds : 0;
 }
 
-/* Tokens of the prompt a second that were computed, of the answer behind its first one */
+/* Computed tokens of the prompt per second; tokens of the answer after the first one per second */
 static double prompt_rate(const struct answer *a)
 {
 	return a->count ? rate((double)a->prompt - a->found, a->first - a->start) : 0;
@@ -313,13 +311,13 @@ static double answer_rate(const struct answer *a)
 	return a->count ? rate(a->count - 1, a->end - a->first) : 0;
 }
 
-/* Weights that were read behind the first token, a second, and as a share of what could be */
+/* Rate of reading weights after the first token, relative to the possible rate */
 static double read_share(const struct answer *a)
 {
 	struct accel_device_info info = { .size = sizeof(info) };
 	struct speaker *s = a->s;
 
-	/* Of a device that is not in this process the processors say nothing. */
+	/* The processors are not relevant for a device that is not in-process. */
 	if (!a->steps || accel_device_get_info(s->dev, &info) || !info.threads)
 		return NAN;
 	if (s->read_rate == 0)

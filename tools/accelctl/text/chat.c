@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * generate -i: a conversation with who types. All of it is written by the model's template for each
- * answer; pages of keys and values that are there from the answers before are found again by the
- * generator, so that what is new is computed, and a page at most besides.
+ * generate -i: a chat. The whole conversation is formatted with the model's template for each
+ * answer; the generator finds the pages of keys and values of earlier messages, so only the new
+ * part is computed, and at most a page in addition.
  */
 #include <errno.h>
 #include <json-c/json.h>
@@ -66,7 +66,7 @@ static void say(struct json_object *messages, const char *role, const char *cont
 	ctl_json_str(message, "content", content);
 }
 
-/* What was said last is taken back. */
+/* Remove the last message. */
 static void unsay(struct chat *c)
 {
 	json_object_array_del_idx(c->messages, json_object_array_length(c->messages) - 1, 1);
@@ -100,8 +100,8 @@ static int write_out(struct chat *c, struct json_object *messages, uint32_t flag
 }
 
 /*
- * What the template writes behind an answer ends one: the first token there that is no text. Files
- * do not always count it among those that end texts.
+ * The first token that is not text in what the template appends to an answer ends an answer,
+ * too. Files do not always list it among the tokens that end texts.
  */
 static int find_end(struct chat *c)
 {
@@ -249,7 +249,7 @@ static int tokens_of(struct chat *c, uint32_t flags, int32_t **tokens, uint32_t 
 	size_t bytes = 0;
 	int ret = write_out(c, c->messages, flags, &text, &bytes);
 
-	/* The template writes what begins a text, too. */
+	/* The template also writes the token that begins texts. */
 	if (!ret)
 		ret = speaker_encode(c->s, text, bytes, ACCEL_ENCODE_PARSE_SPECIAL, tokens, count);
 	free(text);
@@ -268,7 +268,7 @@ static int answer(struct chat *c, const char *question)
 	if (!ret)
 		ret = answer_ask(&c->last, c->s, tokens, count);
 	free(tokens);
-	/* What nothing was said to was not asked. */
+	/* A message that was cancelled before any answer is removed. */
 	if (ret || (c->last.why == ACCEL_END_CANCELLED && !c->last.count))
 		unsay(c);
 	else
@@ -294,7 +294,7 @@ static char *beside(const char *path, const char *end)
 	return name;
 }
 
-/* A whole file takes the place of what was there. */
+/* An existing file is replaced atomically. */
 static int save_messages(struct chat *c, const char *path)
 {
 	struct json_object *doc = ctl_json_obj(NULL, NULL);
@@ -489,7 +489,7 @@ static int talk(struct chat *c)
 	int ret;
 
 	for (;;) {
-		/* Who stopped the last answer did not mean what comes. */
+		/* An interrupt of the last answer does not apply to the next. */
 		ctl_forget_interrupt();
 		ret = next_line(c, &line);
 		if (ret == CTL_INTERRUPTED || (!ret && !line))
@@ -499,7 +499,7 @@ static int talk(struct chat *c)
 		else if (!ret && line[0])
 			ret = answer(c, line[0] == ' ' && line[1] == '/' ? line + 1 : line);
 		c->failed = ret ? ret : c->failed;
-		/* A device that is gone, or an input that cannot be read, does not come back. */
+		/* A lost device, or an input that cannot be read, does not recover. */
 		if (ret && (!line || ret == CTL_LOST || ret == CTL_TIMEOUT))
 			return ret;
 	}

@@ -12,7 +12,7 @@
 #include "npy.h"
 #include "text.h"
 
-/* Where nothing is said of it: what attention needs grows with it. */
+/* Default context: the memory of attention grows with it. */
 #define CONTEXT		4096
 #define TEXTS_MAX	(1u << 20)
 #define SIMILAR_MAX	4096u
@@ -151,7 +151,7 @@ static int compute(struct embed *e)
 
 	e->vectors = ctl_alloc((size_t)e->count * e->info.width, sizeof(*e->vectors));
 	ret = accel_embedder_run(e->embedder, e->texts, e->count, e->vectors);
-	/* Those before the one that is wrong have been looked at. */
+	/* The texts before the one with the error have been checked. */
 	for (i = 0; ret == -EINVAL && i < e->count; i++)
 		if (!e->texts[i].used)
 			return ctl_fail(e->s.ctl, CTL_USAGE, ret,

@@ -38,7 +38,7 @@ static int go_on(struct speaker *s)
 	return ret;
 }
 
-/* What the sampler, or the search, would not take, by its name */
+/* Reject values that the sampler, or the search, would reject, naming the option */
 static int check_numbers(struct ctl *ctl, const struct text_opts *o)
 {
 	const struct {

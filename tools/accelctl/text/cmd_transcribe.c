@@ -195,7 +195,7 @@ static void tell(struct transcript *t, double took)
 	ctl_json_real(doc, "encode_s", (double)info.encode_ns / 1e9);
 	ctl_json_real(doc, "decode_s", (double)info.decode_ns / 1e9);
 	ctl_json_real(doc, "total_s", took);
-	/* As others have it: time that it takes for a second of sound */
+	/* As usual: processing time for one second of audio */
 	ctl_json_real(doc, "real_time_factor", length > 0 ? took / length : 0);
 	ctl_json_print(t->s.ctl, doc);
 }

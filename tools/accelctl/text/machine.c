@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * What the machine could do: the limit that an answer's speed is a share of.
- */
+/* Limits of the machine, with which the speed of an answer is compared. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +8,7 @@
 #include "text.h"
 #include "tools/accelbench/perf.h"
 
-/* Larger than caches: what more bytes cannot change */
+/* Larger than caches: more bytes do not change the rate */
 #define READ_MOST	(256ull << 20)
 /* Seconds of a batch, and batches: the best of them is the limit */
 #define BATCH_S		0.01

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * A model that goes on with text, on a device, with its tokenizer.
- */
+/* A model that continues text, on a device, with its tokenizer. */
 #include <errno.h>
 #include <json-c/json.h>
 #include <math.h>
@@ -13,7 +11,7 @@
 #include "text.h"
 
 #define TEXT_MAX	(256u << 20)
-/* Where nothing is said of it: caches are as large. */
+/* Default context, which determines the size of caches. */
 #define CONTEXT		4096
 
 double speaker_now(void)
@@ -24,13 +22,13 @@ double speaker_now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* What the library says of an error, if it says something. */
+/* Report the library's error, if there is one. */
 int speaker_fail(struct speaker *s, int ret)
 {
 	return ctl_fail_ctx(s->ctl, ctl_status(ret), NULL, s->ctx, ret);
 }
 
-/* --- what ends texts ------------------------------------------------------------------ */
+/* --- tokens that end texts ------------------------------------------------------------ */
 
 void speaker_add_end(struct speaker *s, int64_t token)
 {
@@ -203,7 +201,7 @@ static int open_generator(struct speaker *s)
 		if (ret)
 			ret = speaker_fail(s, ret);
 	}
-	/* The programs keep what they need. */
+	/* The programs hold references to what they need. */
 	accel_graph_destroy(graph);
 	accel_graph_destroy(opts.draft);
 	accel_graph_destroy(opts.encoder);
@@ -214,7 +212,7 @@ static int open_generator(struct speaker *s)
 
 /* --- how it chooses --------------------------------------------------------------------- */
 
-/* A token's number, "=", and what is added */
+/* A token's number, "=", and the bias */
 static int take_bias(struct speaker *s, const char *text, struct accel_token_bias *bias)
 {
 	struct accel_generator_info info = { .size = sizeof(info) };
@@ -239,7 +237,7 @@ bad:
 			"a token's number, =, and a number or -inf");
 }
 
-/* A schema is read, and looked at by itself, so that what is wrong is told. */
+/* The schema is parsed and checked separately, so that errors in it are reported. */
 static int take_schema(struct speaker *s)
 {
 	struct accel_constraint *constraint = NULL;
@@ -313,7 +311,7 @@ void speaker_close(struct speaker *s)
 	free(s->schema);
 }
 
-/* --- what it goes on with --------------------------------------------------------------- */
+/* --- prompts ---------------------------------------------------------------------------- */
 
 int text_ids(struct ctl *ctl, const char *ids, int32_t **tokens, uint32_t *count)
 {
@@ -357,7 +355,7 @@ int text_read(struct ctl *ctl, const char *file, char **text, size_t *bytes)
 		if (!n)
 			break;
 	}
-	/* At the end of a file there is room behind it: the last read was a short one. */
+	/* At the end of the file the last read was short, so the buffer has room. */
 	n = *text && !ferror(f) && feof(f);
 	if (n)
 		(*text)[*bytes] = 0;

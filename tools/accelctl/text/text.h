@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Text from models.
+ * Text commands.
  *
- *	options.c	the tables of options
- *	speaker.c	a model that goes on with text, on a device, with its tokenizer
- *	answer.c	an answer, shown as it comes
- *	machine.c	what the machine could do
- *	chat.c		a conversation
+ *	options.c	the option tables
+ *	speaker.c	a model that continues text, on a device, with its tokenizer
+ *	answer.c	an answer, shown token by token
+ *	machine.c	limits of the machine
+ *	chat.c		a chat
  *	cmd_*.c		the commands
  */
 #ifndef ACCELCTL_TEXT_H
@@ -201,7 +201,7 @@ int speaker_open(struct speaker *s, struct ctl *ctl, const struct text_opts *opt
 void speaker_close(struct speaker *s);
 int speaker_fail(struct speaker *s, int ret);
 
-/** speaker_add_end - a token that ends a text; what is no token, or is there, adds nothing */
+/** speaker_add_end - add a token that ends texts; invalid and duplicate ones are ignored */
 void speaker_add_end(struct speaker *s, int64_t token);
 
 /**
@@ -255,26 +255,26 @@ double speaker_now(void);
 /* --- answer.c ---------------------------------------------------------------------- */
 
 /**
- * struct answer - what came
+ * struct answer - an answer
  * @s: speaker
  * @ids: its tokens
- * @logprobs: of their probabilities
- * @count: how many
- * @cap: room
- * @text: what there is of it, terminated, or NULL
- * @bytes: of @text
- * @piece: those before what came last
- * @prompt: tokens that it goes on with
- * @found: of these, those whose keys and values were there
- * @steps: runs of the model behind the first token
- * @energy: joules that the device took since it was asked for; NAN: it does not say
- * @modelled: they are those of a model
- * @start: when it was asked for
- * @first: when the first token came
- * @end: when all was there
+ * @logprobs: their log probabilities
+ * @count: number of tokens
+ * @cap: size of @ids
+ * @text: its text, terminated, or NULL
+ * @bytes: size of @text
+ * @piece: bytes before the last piece
+ * @prompt: number of tokens of the prompt
+ * @found: number of these whose keys and values were in the cache
+ * @steps: runs of the model after the first token
+ * @energy: energy of the device since the request in joules; NAN: not reported
+ * @modelled: @energy is computed by a model
+ * @start: time of the request
+ * @first: time of the first token
+ * @end: time of the end
  * @why: &enum accel_end
  * @error: negative error, or 0
- * @score: what beams are judged by
+ * @score: score of a beam search
  */
 struct answer {
 	struct speaker *s;
@@ -299,13 +299,13 @@ struct answer {
 };
 
 /**
- * answer_ask - ask for an answer, and show it as it comes
- * @a: out: to be given to answer_free(), also if this fails
+ * answer_ask - generate an answer, and show it token by token
+ * @a: out: to be released with answer_free(), also on failure
  * @s: speaker
- * @tokens: what it goes on with
- * @count: how many
+ * @tokens: prompt
+ * @count: number of its tokens
  *
- * SIGINT ends it, where it is caught.
+ * SIGINT ends it, if it is caught.
  *
  * Return: an exit status; CTL_OK also for one that was cancelled.
  */
@@ -319,26 +319,26 @@ void answer_json(const struct answer *a);
 /* --- machine.c --------------------------------------------------------------------- */
 
 /**
- * machine_read_rate - how fast processors read so many bytes again and again
- * @bytes: at most 256 MiB of them are
- * @threads: that have a part each
+ * machine_read_rate - measure the rate at which the processors read
+ * @bytes: size of the data, of which at most 256 MiB are used
+ * @threads: number of threads, each with its part
  *
- * Return: bytes a second, measured now, in some tenths of a second at most; NAN: no memory.
+ * Return: bytes per second, measured in at most some tenths of a second; NAN: no memory.
  */
 double machine_read_rate(uint64_t bytes, uint32_t threads);
 
 /**
- * machine_energy - what a device took since it is there
+ * machine_energy - energy counter of a device
  * @s: speaker
- * @modelled: out: it is that of a model
+ * @modelled: out: computed by a model
  *
- * Return: joules, of all who use it; NAN: it does not say, or is in the process.
+ * Return: joules, of all its users; NAN: not reported, or in-process.
  */
 double machine_energy(const struct speaker *s, bool *modelled);
 
 /* --- chat.c ------------------------------------------------------------------------ */
 
-/** chat_run - a conversation with who types, until it ends; an exit status */
+/** chat_run - chat until the input ends; an exit status */
 int chat_run(struct speaker *s);
 
 #endif /* ACCELCTL_TEXT_H */
