@@ -28,7 +28,7 @@ struct bench_opts {
 	uint32_t threads;
 	/** @batches: measured batches of each case */
 	uint32_t batches;
-	/** @batch_ns: time that a batch is to take */
+	/** @batch_ns: intended time of a batch */
 	uint64_t batch_ns;
 	/** @limit: largest ratio of an empty job to the null ioctl, 0: any */
 	double limit;
@@ -52,7 +52,7 @@ struct bench_opts {
 	bool load;
 	/** @model: "text": file, NULL: models with random weights */
 	const char *model;
-	/** @cpu: with @load, the time of processors that the process had */
+	/** @cpu: with @load, report the processor time of the process */
 	bool cpu;
 };
 
@@ -66,7 +66,7 @@ struct bench_row {
 	const char *dtype;
 	/** @threads: threads that work */
 	uint32_t threads;
-	/** @impl: who did it: "uma", "sw", "drm" */
+	/** @impl: implementation: "uma", "sw", "drm" */
 	const char *impl;
 	/** @us: median of the batches, microseconds for one */
 	double us;
@@ -100,7 +100,7 @@ double stats_median(double *values, size_t count, double *spread);
 /* main.c */
 
 /**
- * bench_print - print a result as soon as it is there
+ * bench_print - print a result immediately
  * @opts: format
  * @row: result
  */
@@ -118,9 +118,10 @@ int bench_fail(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3
 /* apart.c */
 
 /**
- * bench_apart - call a function in a process of its own
- * @fn: function; what it writes to @fd, with bench_tell(), is @told. It returns an exit status
- * @arg: passed on
+ * bench_apart - call a function in a separate process
+ * @fn: function; what it writes to @fd, with bench_tell(), is returned in @told. It returns an
+ *	exit status
+ * @arg: argument for @fn
  * @told: out
  * @bytes: of @told
  *
@@ -128,7 +129,7 @@ int bench_fail(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3
  */
 int bench_apart(int (*fn)(void *arg, int fd), void *arg, void *told, size_t bytes);
 
-/* 0, or 1: it could not be told */
+/* Returns 0, or 1 on failure */
 int bench_tell(int fd, const void *what, size_t bytes);
 
 /* The most memory that was resident, bytes */
@@ -149,10 +150,10 @@ int bench_models(const struct bench_opts *opts, int count, char **files);
 /* load.c */
 
 /**
- * bench_load - from a compiled program's file to the first answer, and the memory that takes
+ * bench_load - measure the time from a compiled program's file to the first result, and memory
  * @opts: options
  * @path: ONNX file
- * @threads: that work
+ * @threads: number of threads
  *
  * Return: exit status.
  */
@@ -202,7 +203,7 @@ struct bench_rig {
 };
 
 /**
- * bench_rig_open - open a device and make the jobs; an error is reported
+ * bench_rig_open - open a device and create the jobs; errors are reported
  * @opts: options
  * @name: device
  * @rig: out
@@ -239,7 +240,7 @@ int bench_latency(const struct bench_opts *opts, const char *name);
 /* growth.c */
 
 /**
- * bench_growth - does submission for a long time take memory?
+ * bench_growth - does memory grow during many submissions?
  * @opts: options
  * @name: device
  *

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * Processes of their own: what is measured in one has neither memory nor threads of what was
- * measured before.
- */
+/* Separate processes, so that measurements do not share memory and threads with earlier ones. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

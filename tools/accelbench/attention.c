@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * attention: whole prompts, and one token with what came before it in a cache.
- * [sequence, head, dimension], as projections leave it.
+ * attention: whole prompts, and single tokens with a cache of earlier ones. [sequence, head,
+ * dimension], the layout of projections.
  */
 #include <math.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 /* So much is read from the shared cache, not from a core's own */
 #define SHARED		(8u << 20)
 
-/* Element types: queries and results, keys and values; what bounds prompts, and single tokens */
+/* Element types: queries and results, keys and values; limits of prompts, and of single tokens */
 static const struct kind {
 	const char *name;
 	uint32_t q, kv;
@@ -68,7 +68,7 @@ static double output(const struct attention *v, int64_t query, int64_t head, int
 			score += data_get(v->kind->q, q,
 					  (uint64_t)((query * v->heads + head) * v->dim + i)) *
 				 kv_at(v, 0, key, head, i);
-		/* Scores are small: nothing has to be taken off. */
+		/* Scores are small, so the maximum need not be subtracted. */
 		score = exp(score / sqrt((double)v->dim));
 		sum += score;
 		weighted += score * kv_at(v, 1, key, head, dim);
@@ -83,7 +83,7 @@ static double error_of(const void *d, void *arg)
 	struct data_errors e = { 0 };
 
 	for (i = 0; i < PERF_SAMPLES; i++) {
-		/* A prime stride meets all queries, heads and columns */
+		/* A prime stride selects elements of all queries, heads and columns */
 		int64_t at = i * 1000003 % count, row = at / v->dim;
 
 		data_compare(&e, data_get(v->kind->q, d, (uint64_t)at),
@@ -180,7 +180,7 @@ static void measure(struct attention *v, struct perf_case *c)
 					       (uint64_t)(v->queries * v->heads * v->dim));
 	c->bound = v->queries == 1 ? v->kind->decode : v->kind->bound;
 	c->read_bytes = kv;
-	/* Of a model with several layers, no cache of a core holds what is read. */
+	/* With several layers, the data do not stay in a core's private caches. */
 	c->read_set = ((size_t)kv + 4095) & ~(size_t)4095;
 	c->read_set = c->read_set < SHARED ? SHARED : c->read_set;
 	ret = make(v);

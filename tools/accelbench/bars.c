@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What the library is to reach, and whether it does: the rules, and results held
- * against them. Documentation/performance.rst has them in words.
+ * Performance targets, and the comparison of results with them. Documentation/performance.rst
+ * describes them.
  */
 #include <fnmatch.h>
 #include <math.h>
@@ -12,18 +12,18 @@
 #include "perf.h"
 
 /**
- * enum test - what a result is held against
- * @PEER: operations a second, in multiples of the best other library
- * @PEER_TIME: time, in multiples of the other library's
- * @PEER_PEAK: most memory, in multiples of the other library's
+ * enum test - kind of a target
+ * @PEER: operations per second, relative to the best other library
+ * @PEER_TIME: time, relative to the other library's
+ * @PEER_PEAK: peak memory, relative to the other library's
  * @SHARE: share of the limit
- * @THREADS: operations a second, in multiples of those on one thread
- * @LIKE: time, in multiples of that of the same case with types @other
- * @FLAT: share of the limit, in multiples of that of the case @other
+ * @THREADS: operations per second, relative to those with one thread
+ * @LIKE: time, relative to that of the same case with types @other
+ * @FLAT: share of the limit, relative to that of the case @other
  * @TIME: microseconds
- * @OVER: microseconds above those of the case @other, whoever did it fastest
- * @NODE: time of the null ioctl
- * @SPACE: workspace, in multiples of what is allowed; and growth beyond it
+ * @OVER: microseconds above those of the fastest implementation of the case @other
+ * @NODE: time, relative to the null ioctl
+ * @SPACE: workspace, relative to what is allowed; and growth beyond it
  */
 enum test {
 	PEER,
@@ -40,13 +40,13 @@ enum test {
 };
 
 /**
- * struct rule - a bar, or a part of it
+ * struct rule - a target, or a part of it
  * @bar: its number
- * @title: in words
+ * @title: title
  * @cases: pattern of cases
  * @dtypes: pattern of element types
  * @test: &enum test
- * @want: threshold: at least for PEER, SHARE, THREADS, FLAT, at most for the others
+ * @want: threshold: minimum for PEER, SHARE, THREADS, FLAT, maximum for the others
  * @other: see &enum test
  */
 static const struct rule {
@@ -101,7 +101,7 @@ static bool at_most(enum test test)
 	       test == OVER || test == NODE || test == SPACE;
 }
 
-/* Who is fastest in a case, of the others or of all */
+/* The fastest implementation of a case, of other libraries or of all */
 static const struct perf_row *fastest(const struct perf_row *rows, size_t count,
 				      const struct perf_row *like, bool all)
 {
@@ -157,7 +157,10 @@ static double value_of(const struct rule *rule, const struct perf_row *rows, siz
 	case NODE:
 		return row->extra[0] > 0 ? row->extra[0] : NAN;
 	case SPACE:
-		/* What is taken but not told counts, but for what threads keep, the caller too. */
+		/*
+		 * Unreported growth counts, except for memory that threads keep, including the
+		 * calling one.
+		 */
 		own = (row->extra[2] - row->extra[1]) / row->threads * (row->threads + 1);
 		if (row->extra[3] > row->extra[0] + own)
 			return row->extra[3] / (row->extra[0] + own);
@@ -196,7 +199,7 @@ static void print_row(const struct rule *rule, const struct perf_row *row, doubl
 	putchar('\n');
 }
 
-/* A rule on so many threads; how many results miss it */
+/* Apply a rule for a number of threads; returns the number of misses */
 static size_t hold(const struct rule *rule, const struct perf_row *rows, size_t count,
 		   uint32_t threads, bool all, bool list)
 {
@@ -249,7 +252,7 @@ static size_t walk(const struct perf_row *rows, size_t count, bool all, bool lis
 			for (i = 0; i < count; i++)
 				if (rows[i].threads == threads && !strncmp(rows[i].impl, "ours", 4))
 					break;
-			/* What is measured on a node has threads of its own. */
+			/* Measurements on a node do not depend on the number of threads. */
 			if ((i < count && rules[r].test != NODE) ||
 			    (threads == 1 && rules[r].test == NODE))
 				missed += hold(&rules[r], rows, count, threads, all, list);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * latency, in process: what a call costs beside the work. An empty job; a job so
- * small that the thread which submits it does it; one that goes to a worker; and a
- * small product, as a call and as one of many of a job.
+ * latency, in-process: the overhead of a call. An empty job; a job that is so small that the
+ * submitting thread runs it; one that a worker runs; and a small product, as a call and as one
+ * of many in a job.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -11,7 +11,10 @@
 
 #include "perf.h"
 
-/* An attention to keys that a plan has to expect and a sequence has not: work by its looks */
+/*
+ * An attention that a plan assumes to have keys, but whose sequence has none: estimated work
+ * without real work
+ */
 #define KEYS	64
 #define QUERIES	2
 #define DIM	512
@@ -26,7 +29,7 @@ static int run_smallest(void *state)
 	return bench_roundtrip(state, ((struct bench_rig *)state)->smallest, NULL);
 }
 
-/* As ours_impl()'s, but that who waits does nothing meanwhile: a worker has to. */
+/* As ours_impl()'s, but the waiting thread does not help, so a worker has to run it. */
 static int run_worker(void *state)
 {
 	struct accel_fence *fence;
@@ -75,7 +78,7 @@ static int worker_job(struct perf *perf, struct perf_impl *impl)
 		ret = ours_impl(perf, &op, 1, 0, impl);
 	if (!ret)
 		impl->run = run_worker;
-	/* The job keeps what it needs. */
+	/* The job holds the references it needs. */
 	accel_plan_unref(op.plan);
 	accel_bo_unref(q);
 	accel_bo_unref(kv);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * New results against old ones. What has become slower counts if it did so by
- * more than both runs' spreads and what machines drift by, in time and in share of
- * the limit alike: a machine that is slower altogether is no fault of the library.
+ * Compares new results with old ones. A slowdown is reported if it exceeds both runs' spreads
+ * and the drift of machines, in time and also in the share of the limit: a machine that is
+ * slower altogether is not the library's fault.
  */
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 #include "perf.h"
 
-/* What a machine drifts by between two runs */
+/* Drift of a machine between two runs */
 #define DRIFT	0.08
 
 static double slower(const struct perf_row *now, const struct perf_row *old)

@@ -12,7 +12,7 @@
 
 #include "peers.h"
 
-/* What is measured beside the plain case */
+/* Variants in addition to the plain case */
 #define RESIDUAL	1u
 #define NCHW		2u
 
@@ -162,7 +162,7 @@ static double error_of(const void *d, void *arg)
 	struct data_errors e = { 0 };
 
 	for (i = 0; i < 4 * PERF_SAMPLES; i++) {
-		/* A prime stride meets all rows and channels */
+		/* A prime stride selects elements of all rows and channels */
 		int64_t at = i * 1000003 % count, pixel = at / v->s->m, m = at % v->s->m;
 		int64_t y = pixel / v->out, x = pixel % v->out;
 
@@ -290,7 +290,7 @@ static void measure(struct conv *v, struct perf_case *c, bool residual)
 	uint32_t count = 0;
 	int ret;
 
-	/* The one that the plan takes, and without Winograd's */
+	/* With the plan's algorithm, and without Winograd's */
 	ret = make(v, residual);
 	if (!ret)
 		ret = make_ours(v, can_winograd(s), &impls[count++]);
@@ -331,7 +331,7 @@ static void convolution(struct perf *perf, const struct kind *kind, const struct
 	v.out = (s->in - 1) / s->stride + 1;
 	v.after = (v.out - 1) * s->stride + s->kernel - s->in - v.before;
 	v.after = v.after > 0 ? v.after : 0;
-	/* So that sums of so many products of random bytes are within the range, most of them */
+	/* Keeps most sums of products of random bytes within the range. */
 	v.scale = (float)(1 / (100 * sqrt(taps)));
 	pixels = (double)(v.out * v.out);
 	c.flops = 2 * taps * pixels * (double)s->m;

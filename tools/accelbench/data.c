@@ -25,7 +25,7 @@ static uint16_t to_bf16(float x)
 	return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-/* The numbers of 16 bits in blocks: between 1/128 and 1/64, of whatever sign. */
+/* The 16-bit numbers in blocks: magnitudes between 1/128 and 1/64, of either sign. */
 static void fill_scales(uint32_t dtype, uint8_t *p, uint64_t bytes)
 {
 	uint32_t elements, size = accel_dtype_block(dtype, &elements);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * gemm, gemv and pack: products. Small ones are done many at a time, as a job that was
- * recorded once; and alone, for what a call costs.
+ * gemm, gemv and pack: products. Many small ones are run in a job that is recorded once; and
+ * single ones, for the cost of a call.
  */
 #include <errno.h>
 #include <math.h>
@@ -11,7 +11,10 @@
 
 #include "peers.h"
 
-/* Operations of a job of small ones: about so many of 10^6 operations, and how many at most */
+/*
+ * Approximate work of a job of small products in 10^6 operations, and the maximum number of
+ * these
+ */
 #define JOB_MFLOP	16
 #define JOB_OPS		64
 /* K of the groups of 4-bit weights that share a scale */
@@ -45,7 +48,7 @@ static const struct kind kinds[] = {
 	{ "bf16", ACCEL_BF16, ACCEL_BF16, ACCEL_F32, PERF_BF16 },
 	{ "s8", ACCEL_S8, ACCEL_S8, ACCEL_S32, PERF_INT8 },
 	{ "u8", ACCEL_U8, ACCEL_S8, ACCEL_S32, PERF_INT8 },
-	/* Bytes times 4-bit weights with a scale for each column: what follows a DYNQUANT */
+	/* Bytes times 4-bit weights with a scale for each column, as after a DYNQUANT */
 	{ "s8*s4", ACCEL_S8, ACCEL_S4, ACCEL_F32, PERF_INT8 },
 	/* Weights are compressed, activations are not; 4 bits: a scale for each group of K */
 	{ "fp32*s8", ACCEL_F32, ACCEL_S8, ACCEL_F32, PERF_FP32 },
@@ -144,7 +147,7 @@ static double error_of(const void *d, void *arg)
 	int64_t count = all ? g->m * g->n : PERF_SAMPLES, i, k;
 
 	for (i = 0; i < count; i++) {
-		/* A prime stride meets all rows and columns */
+		/* A prime stride selects elements of all rows and columns */
 		int64_t at = all ? i : i * 1000003 % (g->m * g->n), m = at / g->n, n = at % g->n;
 		double sum = 0;
 
@@ -330,7 +333,7 @@ static void add_peers(struct gemm *g, struct perf_impl *impls, uint32_t *count)
 
 	if (of_blocks(g->kind))
 		return;
-	/* Nobody has 4-bit weights, or floats times bytes: what would be used instead are bytes. */
+	/* Other libraries have no 4-bit weights, and no floats times bytes: compare with bytes. */
 	if (g->scales) {
 		p.a_dtype = ACCEL_S8;
 		p.b_dtype = ACCEL_S8;
@@ -389,7 +392,7 @@ static void product(struct perf *perf, const char *group, const struct kind *kin
 	};
 	uint32_t block = 1;
 
-	/* Blocks lie along K, whole, and are read where they lie. */
+	/* Blocks are contiguous along K, and are not packed. */
 	accel_dtype_block(kind->b, &block);
 	if (of_blocks(kind) && (packed || mnk[2] % block))
 		return;
@@ -417,7 +420,7 @@ static void weight_cases(struct perf *perf)
 				product(perf, "gemm", &kinds[j], sizes[i], packed, false);
 }
 
-/* What an activation in the epilogue costs. */
+/* The cost of an activation in the epilogue. */
 static void act_cases(struct perf *perf)
 {
 	static const struct {
@@ -466,8 +469,8 @@ void gemm_cases(struct perf *perf)
 }
 
 /*
- * Jobs as those of models: many operations one after the other, and a caller who waits for
- * the last. Beside them the same without an order.
+ * Jobs like those of models: many dependent operations, and a caller that waits for the last.
+ * For comparison, the same without dependencies.
  */
 void job_cases(struct perf *perf)
 {
@@ -500,7 +503,7 @@ void gemm_calls(struct perf *perf)
 	product(perf, "latency/gemm", &kinds[0], mnk, true, false);
 }
 
-/* Weights that no cache holds: matrices take turns. */
+/* Weights that exceed all caches: several matrices are used in turn. */
 static void skinny(struct perf *perf, const struct kind *kind, int64_t m, bool packed)
 {
 	struct perf_case c = { .bound = m == 1 ? PERF_READ : kind->bound };
@@ -537,7 +540,7 @@ void gemv_cases(struct perf *perf)
 		}
 }
 
-/* Weights are brought into blocks: a plan is made and given up. */
+/* Packing of weights: a plan is created and destroyed. */
 static int pack_plan(void *state)
 {
 	struct accel_plan *plan;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Does steady submission take memory? What malloc() has given out, what the
- * kernel's allocator has, and what the driver counts for this client, before and
- * after very many jobs.
+ * Does memory grow during steady submission? Compares the memory allocated by malloc(), by the
+ * kernel's allocator, and counted by the driver for this client, before and after very many
+ * jobs.
  */
 #include <accel/accel.h>
 #include <dirent.h>
@@ -24,7 +24,7 @@ struct memory {
 	int64_t client;
 };
 
-/* A number in KiB behind a key in a file, as bytes; 0 if it is not there */
+/* The number in KiB after a key in a file, as bytes; 0 if there is none */
 static int64_t read_kib(const char *path, const char *key)
 {
 	FILE *f = fopen(path, "re");

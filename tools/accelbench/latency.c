@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * latency: what it costs to have something done, next to what it costs to ask
- * the kernel for nothing.
- */
+/* latency: the cost of running a job, compared with that of an ioctl that does nothing. */
 #include <accel/accel.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -59,13 +56,13 @@ static int make_smallest(struct bench_rig *rig)
 
 		ret = accel_job_add(rig->smallest, plan, &to, 1, NULL, 0, NULL);
 	}
-	/* The job keeps what it needs */
+	/* The job holds the references it needs */
 	accel_plan_unref(plan);
 	accel_bo_unref(bo);
 	return ret;
 }
 
-/* Copies one after the other, run once, so that all has been made of it that is */
+/* Dependent copies, run once, so that everything is prepared */
 static int make_chain(struct bench_rig *rig)
 {
 	struct accel_copy_desc desc = ACCEL_COPY_DESC_INIT;

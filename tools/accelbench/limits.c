@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What the machine can do at most: loops of nothing but multiply-adds in registers,
- * with as many chains as hide their latency, loops of nothing but loads, and loops of
- * loads whose numbers are multiplied and added once each.
+ * Limits of the machine: loops of multiply-adds in registers, with enough chains to hide the
+ * latency, loops of loads, and loops of loads with a multiply-add for each number.
  */
 #include <string.h>
 
@@ -16,7 +15,7 @@
 typedef double flops_fn(uint64_t loops);
 typedef void read_fn(const char *data, size_t bytes);
 
-/* A loop without intrinsics: whatever the compiler makes of it */
+/* A loop without intrinsics, compiled for any processor */
 static double plain_fp32(uint64_t loops)
 {
 	typedef float vec __attribute__((vector_size(16)));
@@ -130,7 +129,7 @@ static void name(const char *data, size_t bytes)				\
 	}									\
 }
 
-/* @w is what each vector of numbers is multiplied by. */
+/* @w is the factor of each vector of numbers. */
 #define DOT_LOOP(name, features, type, sums, zero, one, step)			\
 __attribute__((target(features)))						\
 static void name(const char *data, size_t bytes)				\
@@ -215,7 +214,7 @@ static bool always(void)
 	return true;
 }
 
-/* The widest first; what has no unit of its own is done in fp32 */
+/* The widest first; types without an instruction are computed in fp32 */
 static const struct way ways[] = {
 #if defined(__x86_64__)
 	{ PERF_FP32, has_avx512, fp32_512, NULL, "vfmadd, 512 bits" },

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * lines: what is not a product: norms, softmax, functions of elements, conversions,
- * layouts, windows, the best of many. All of it is bound by reading and writing, so
- * operations count bytes, and the limit is reading as many from the same cache. The
- * first two cases, a sum and a copy, are what an operation can hope for.
+ * lines: operations that are not products: norms, softmax, functions of elements, conversions,
+ * layouts, windows, top k. All are bound by reading and writing, so operations count bytes, and
+ * the limit is reading the same number from the same cache. The first two cases, a sum and a
+ * copy, are practical upper limits.
  */
 #include <math.h>
 #include <stdio.h>

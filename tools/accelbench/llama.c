@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * llama.cpp: libllama is looked for when it is needed, by the name in ACCELBENCH_LLAMA or else
- * libllama.so.0. Of its structures of parameters only the first four words are known here, which
- * have been the same for years, and what came of them is asked for before anything is measured.
- * They go by value, in a place with room for those of any version.
+ * llama.cpp: libllama is loaded on demand, by the name in ACCELBENCH_LLAMA or else
+ * libllama.so.0. Only the first four words of its parameter structures are known here, which
+ * have been stable for years; the resulting values are checked before any measurement. The
+ * structures are passed by value, in memory with room for those of any version.
  */
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ struct pool_params {
 	uint64_t words[512];
 };
 
-/* Tokens of a call; what versions have behind it is 0 */
+/* Arguments of a call; members that versions have added are 0 */
 struct batch {
 	int32_t count;
 	int32_t *tokens;
@@ -82,7 +82,7 @@ static void quiet(int level, const char *text, void *user)
 	(void)user;
 }
 
-/* Kernels are libraries of their own, beside it or where a distribution has them. */
+/* Kernels are separate libraries, in the same directory or in that of the distribution. */
 static void load_kernels(const char *name)
 {
 	const char *slash = name ? strrchr(name, '/') : NULL;
@@ -129,8 +129,8 @@ bool llama_here(void)
 }
 
 /*
- * Threads that stay, as its own programs have them; without them it starts new ones each time.
- * What they are made of is in the library of the kernels, which only a registry knows.
+ * A persistent thread pool, as its own programs use; otherwise it starts new threads for each
+ * call. The constructor is in the library of the kernels, and only found through its registry.
  */
 static void *new_pool(uint32_t threads)
 {
@@ -194,7 +194,7 @@ bool llama_open(struct llama *l, const char *path, const struct llama *other, ui
 	return true;
 }
 
-/* The threads stay: who measures here ends soon. */
+/* The threads remain: the measuring process exits soon. */
 void llama_close(struct llama *l)
 {
 	if (l->context)
@@ -209,7 +209,7 @@ void llama_back(struct llama *l, uint32_t sequence, uint32_t place)
 	api.memory_seq_rm(api.get_memory(l->context), (int32_t)sequence, (int32_t)place, -1);
 }
 
-/* Tokens at places behind each other of one sequence, or of sequences at one place */
+/* Tokens at consecutive positions of one sequence, or of several sequences at one position */
 static bool decode(struct llama *l, uint32_t sequence, uint32_t place, const int32_t *tokens,
 		   uint32_t count, bool all, bool each)
 {
@@ -230,7 +230,7 @@ static bool decode(struct llama *l, uint32_t sequence, uint32_t place, const int
 		sequences[i] = &numbers[i];
 		wanted[i] = all || each || i + 1 == count;
 	}
-	/* Results are there when somebody asks for them. */
+	/* Results are computed when they are requested. */
 	return (!api.decode(l->context, b) && api.get_logits_ith(l->context, (int32_t)count - 1)) ||
 	       bad("tokens", "they are not decoded");
 }

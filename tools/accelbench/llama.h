@@ -27,7 +27,7 @@ struct llama {
 	const int32_t *kept;
 };
 
-/* Is the library here? Looked for once; a name that is none is told. */
+/* Is the library available? Searched once; an invalid name is reported. */
 bool llama_here(void);
 
 /**
@@ -49,15 +49,15 @@ void llama_close(struct llama *l);
 void llama_back(struct llama *l, uint32_t sequence, uint32_t place);
 
 /**
- * llama_prompt - go on with tokens of one sequence
+ * llama_prompt - process tokens of one sequence
  * @l: model
  * @sequence: sequence
- * @place: of the first token
+ * @place: position of the first token
  * @tokens: tokens
- * @count: how many, at most LLAMA_BATCH
- * @all: logits of all of them are wanted, not of the last one alone
+ * @count: number of tokens, at most LLAMA_BATCH
+ * @all: compute logits for all of them, not only for the last
  *
- * Return: whether it worked, else it was told.
+ * Return: true on success; errors are reported.
  */
 bool llama_prompt(struct llama *l, uint32_t sequence, uint32_t place, const int32_t *tokens,
 		  uint32_t count, bool all);

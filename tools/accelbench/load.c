@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * From a compiled program's file to the first answer, beside ONNX Runtime from the model that it
- * wrote optimised: a new process each time, with the file in the page cache and without. What is
- * prepared is prepared in processes too, so that none inherits memory.
+ * From a compiled program's file to the first result, compared with ONNX Runtime from the
+ * optimised model that it wrote: a new process each time, with and without the file in the page
+ * cache. Preparation also runs in separate processes, so that memory is not inherited.
  */
 #include <accel/accel.h>
 #include <accel/model.h>
@@ -60,7 +60,7 @@ struct load {
 	struct load_io io;
 };
 
-/* What a process tells: time, and the most memory that was resident */
+/* Results of a process: time, and peak resident memory */
 struct load_told {
 	uint64_t ns;
 	uint64_t peak;
@@ -119,7 +119,7 @@ static int run_program(struct accel_program *program, struct load_io *io)
 	return ret;
 }
 
-/* Compile, and say what the model takes. */
+/* Compile, and report the inputs and outputs of the model. */
 static int prepare_ours(void *arg, int fd)
 {
 	struct load *l = arg;
@@ -222,7 +222,7 @@ static void make_cold(const char *path)
 	close(fd);
 }
 
-/* What an optimised model leaves where it was */
+/* Evict external data that an optimised model leaves in its files */
 static int make_item_cold(void *user, const struct accel_model_item *item)
 {
 	const struct load *l = user;
@@ -283,7 +283,7 @@ int bench_load(const struct bench_opts *opts, const char *path, uint32_t threads
 	char is = 0;
 	int ret, n;
 
-	/* Beside the model: what lies outside of that is found from there. */
+	/* In the directory of the model, because external data are found relative to it. */
 	n = snprintf(l.file[0], sizeof(l.file[0]), "%s.%d.program", path, (int)getpid());
 	snprintf(l.file[1], sizeof(l.file[1]), "%.*soptimised", n - 7, l.file[0]);
 	if (n + 3 >= (int)sizeof(l.file[0]))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Models of known sizes with random weights, as GGUF files. What is random is a supply of blocks,
- * written by the library; each row is a piece of it from a place of its own. So nothing is there
- * twice, and writing takes as long as the disk does.
+ * Models of known sizes with random weights, as GGUF files. The library writes a supply of
+ * random blocks; each row is a part of it at a different offset. So no rows are equal, and
+ * writing is as fast as the disk.
  */
 #include <accel/quant.h>
 #include <endian.h>
@@ -15,7 +15,7 @@
 #include "perf.h"
 #include "text.h"
 
-/* Elements of a supply, of which a model needs few */
+/* Elements of a supply; a model needs few supplies */
 #define SUPPLY		(1u << 21)
 #define SUPPLIES	8
 #define ALIGN		32u
@@ -208,7 +208,7 @@ static void tensor(struct writer *w, const char *name, uint32_t type, uint64_t r
 	w->count++;
 }
 
-/* A matrix of a layer: what it gives is about as large as what it takes. */
+/* A matrix of a layer: its results have about the magnitude of its inputs. */
 static void matrix(struct writer *w, uint32_t layer, const char *name, uint64_t rows,
 		   uint64_t columns)
 {

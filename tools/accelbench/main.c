@@ -186,7 +186,7 @@ static int first_node(void *user, const struct accel_device_desc *desc)
 	return 0;
 }
 
-/* A node, and what is in process: rows of the command that there was first */
+/* A node, and the in-process device: rows in the format of each command */
 static int latency(const struct bench_opts *opts)
 {
 	int (*bench)(const struct bench_opts *opts, const char *name) =
@@ -205,7 +205,7 @@ static int latency(const struct bench_opts *opts)
 	return perf_main(opts, "latency");
 }
 
-/* What is said of results that were written before */
+/* Compare results in files with the targets */
 static int bars(int count, char **files, bool all)
 {
 	struct perf_row *rows = NULL;

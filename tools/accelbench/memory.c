@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * memory: what a plan says that it needs beside its operands, and what the process
- * has grown by when it has run. Growth beyond that would be a hidden copy.
+ * memory: the workspace that a plan reports, and the growth of the process when it runs. Growth
+ * beyond the workspace would be a hidden copy.
  *
- * limits: the loops that everything is held against, by themselves.
+ * limits: the loops of the limits alone.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 #include "perf.h"
 
-/* Workspace that a thread may have, beside packed weights */
+/* Allowed workspace of a thread, in addition to packed weights */
 #define PER_THREAD	(2u << 20)
 /* How often an operation is run */
 #define RUNS		3

@@ -14,10 +14,10 @@
 #include "ort.h"
 #include "perf.h"
 
-/* Inputs whose dimensions the file leaves open, but for the first: a picture's, or tokens */
+/* Dimensions that the file leaves open, except for the first: those of a picture, or tokens */
 #define PICTURE		224
 #define TOKENS		128
-/* Nanoseconds after which another library's threads have given up to wait for more work */
+/* Nanoseconds after which another library's threads have stopped spinning */
 #define SETTLE		150000000
 /* How far results may be apart, of the largest: each library rounds integers its own way */
 #define APART		0.001
@@ -170,8 +170,8 @@ static void close_both(struct both *b)
 }
 
 /*
- * A library's threads look for more work for a while after a run, on the processors that ours
- * are to run on: two threads of ours were no faster than one behind two of ONNX Runtime.
+ * A library's threads spin for a while after a run, on the processors that ours need: without a
+ * pause two threads of ours were no faster than one after two of ONNX Runtime.
  */
 static void settle(const struct both *b)
 {

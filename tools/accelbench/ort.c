@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * ONNX Runtime: it is looked for when it is needed, by the name in ACCELBENCH_ONNXRUNTIME or else
- * libonnxruntime.so.1; its functions are found by their places in the table that it gives,
- * which are frozen.
+ * ONNX Runtime: loaded on demand, by the name in ACCELBENCH_ONNXRUNTIME or else
+ * libonnxruntime.so.1; its functions are found by their index in its table, which is stable.
  */
 #include <accel/accel.h>
 #include <dlfcn.h>
@@ -11,7 +10,7 @@
 #include "ort.h"
 #include "perf.h"
 
-/* What OrtGetApiBase() gives */
+/* Result of OrtGetApiBase() */
 struct ort_base {
 	const struct ort_api *(*get)(uint32_t version);
 	const char *(*version)(void);

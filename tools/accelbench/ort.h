@@ -67,12 +67,12 @@ struct ort {
 };
 
 /**
- * ort_good - say what went wrong
+ * ort_good - report an error
  * @api: table
- * @status: of a call, NULL: it worked
- * @what: what was called
+ * @status: of a call, NULL: success
+ * @what: name of the call
  *
- * Return: whether it worked.
+ * Return: true on success.
  */
 bool ort_good(const struct ort_api *api, void *status, const char *what);
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * This library, through what it exports.
- */
+/* This library, through its public API. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,8 +38,8 @@ int ours_open(struct perf *perf, uint32_t threads)
 		return bench_fail(ret, "cannot make a queue");
 	perf->threads = threads;
 	/*
-	 * The caller, on the first processor, takes part, and the workers that sleep
-	 * instead are the last ones.
+	 * The calling thread, on the first processor, takes part, and the last workers sleep
+	 * instead.
 	 */
 	team_pin_new(1);
 	return 0;

@@ -171,7 +171,7 @@ void prim_release(void *state)
 	free(p);
 }
 
-/* The result of the first run, brought into the layout that the caller knows */
+/* The result of the first run, converted to the caller's layout */
 static double error(const void *d, void *arg)
 {
 	struct prim *p = arg;

@@ -11,10 +11,10 @@
 static const char *found[3];
 
 /*
- * What has to be said before they are loaded. Where they know no name for the
- * processor they fall back on an old one's kernels, at half the speed. Threads
- * that have nothing to do spin for a while: long enough for calls one after the
- * other, not so long that they disturb whoever is next.
+ * Environment variables that must be set before the libraries are loaded. Libraries that do not
+ * know the processor use an old one's kernels, at half the speed. Idle threads spin for a
+ * while: long enough for consecutive calls, but not so long that they disturb the next
+ * implementation.
  */
 static void set_environment(void)
 {

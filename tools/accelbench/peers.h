@@ -28,7 +28,7 @@ struct peer_gemm {
 	bool packed;
 	/** @ops: products in a run, each with an own D */
 	uint32_t ops;
-	/** @sets: matrices B that they take in turn */
+	/** @sets: matrices B that are used in turn */
 	uint32_t sets;
 	/** @a: A */
 	const void *a;
@@ -83,17 +83,15 @@ struct peer_conv {
 };
 
 /**
- * peers_load - look for them
+ * peers_load - load the other libraries
  * @threads: threads that they may use from now on
  *
- * To be called again when that changes; for the first time with the most that there
- * will be, and before the caller is pinned: they look at what it may use.
+ * To be called again when that changes; the first time with the maximum, and before the calling
+ * thread is pinned, because they check its affinity.
  */
 void peers_load(uint32_t threads);
 
-/**
- * peers_print - say on stderr which were found
- */
+/** peers_print - list on stderr the libraries that were found */
 void peers_print(void);
 
 /* peer_blas.c */

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * Measuring: implementations and the limit take turns.
- */
+/* Measurement: implementations and the limit run alternately. */
 #include <errno.h>
 #include <fnmatch.h>
 #include <math.h>
@@ -97,11 +95,11 @@ static int calibrate(struct racer *r, struct limit *l, uint64_t batch_ns)
 	uint64_t loops = 1, ns, again;
 	int ret, i;
 
-	/* The first run touches what was never touched. */
+	/* The first run has page faults. */
 	ret = once(r, l, 1, &ns);
 	for (; !ret; loops *= ns && batch_ns / ns < 8 ? 2 : 8) {
 		ret = once(r, l, loops, &ns);
-		/* A run may be long because somebody else was at work. */
+		/* A run may be slow because of other load. */
 		for (i = 0; i < 2 && !ret && ns >= batch_ns / 2 && ns < 20 * batch_ns; i++) {
 			ret = once(r, l, loops, &again);
 			ns = again < ns ? again : ns;
@@ -184,7 +182,7 @@ static void report(struct perf *perf, const struct perf_case *c, const struct pe
 	}
 }
 
-/* All of them in turn, so many times; those that fail are left out */
+/* Run all of them alternately; those that fail are left out */
 static int race(struct perf *perf, struct limit *l, struct racer *racers, uint32_t count,
 		double *us)
 {
@@ -308,7 +306,7 @@ int perf_main(const struct bench_opts *opts, const char *command)
 	if (opts->peers)
 		peers_load(opts->threads ? opts->threads : team_cpus());
 	team_pin_self();
-	/* Without a wish: one thread, and as many as there are processors */
+	/* The default is one thread, and then one for each processor */
 	ret = run(&perf, command, opts->threads ? opts->threads : 1);
 	if (!ret && !opts->threads && team_cpus() > 1)
 		ret = run(&perf, command, team_cpus());

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * accelbench: this library next to others, and both next to what the machine can do.
+ * accelbench: compares this library with others, and both with the limits of the machine.
  *
- * A case is one operation of one size. Its implementations, and a loop that does
- * nothing but what bounds the operation (multiply-adds, or reads), take turns in
- * one process, so that a machine that drifts does so for all of them.
+ * A case is one operation of one size. Its implementations, and a loop of the limiting
+ * instructions (multiply-adds, or reads), run alternately in one process, so that a drift of
+ * the machine affects all of them.
  */
 #ifndef PERF_H
 #define PERF_H
@@ -20,17 +20,17 @@
 #define PERF_IMPLS	6
 /** PERF_SAMPLES: outputs of a large result that are compared with float64 */
 #define PERF_SAMPLES	64
-/** PERF_COLD: bytes of operands that no cache holds when they take turns */
+/** PERF_COLD: bytes of operands that exceed all caches when they are used in turn */
 #define PERF_COLD	(160u << 20)
 
 /**
- * enum perf_bound - what an operation cannot be faster than
- * @PERF_NONE: not said
+ * enum perf_bound - limit of an operation
+ * @PERF_NONE: none
  * @PERF_FP32: multiply-adds of binary32
  * @PERF_BF16: of bfloat16, into binary32
  * @PERF_INT8: of bytes, into 32 bits
  * @PERF_READ: reading its operands
- * @PERF_DOT_FP32: reading them, a multiply-add for each number: binary32
+ * @PERF_DOT_FP32: reading them, with a multiply-add for each number: binary32
  * @PERF_DOT_BF16: bfloat16
  * @PERF_DOT_INT8: bytes
  */
@@ -45,9 +45,7 @@ enum perf_bound {
 	PERF_DOT_INT8
 };
 
-/**
- * struct perf_impl - someone who does the operation
- */
+/** struct perf_impl - an implementation of the operation */
 struct perf_impl {
 	/** @name: "ours", or the library */
 	const char *name;
@@ -59,7 +57,7 @@ struct perf_impl {
 	const void *d;
 	/** @error_arg: passed on */
 	void *error_arg;
-	/** @release: give up @state */
+	/** @release: release @state */
 	void (*release)(void *state);
 	/** @state: passed on */
 	void *state;
@@ -69,9 +67,7 @@ struct perf_impl {
 	struct accel_plan *plan;
 };
 
-/**
- * struct perf_case - what is done
- */
+/** struct perf_case - a case */
 struct perf_case {
 	/** @name: "gemm/32x32x32/packed" */
 	char name[64];
@@ -97,11 +93,11 @@ struct perf_row {
 	char name[64];
 	/** @dtype: element types */
 	char dtype[16];
-	/** @impl: who */
+	/** @impl: implementation */
 	char impl[24];
 	/** @threads: threads that work */
 	uint32_t threads;
-	/** @gflops: 10^9 operations a second: nominal ones, two a multiply-add */
+	/** @gflops: 10^9 operations per second: nominal ones, two for each multiply-add */
 	double gflops;
 	/** @us: median time of one */
 	double us;
@@ -117,9 +113,9 @@ struct perf_row {
 	double extra[4];
 	/** @ratio: "text": another library's time to this one, 0: not known */
 	double ratio;
-	/** @tokens: "text": tokens a second, 0: not what it is about */
+	/** @tokens: "text": tokens per second, 0: does not apply */
 	double tokens;
-	/** @peak: "text": most memory that was resident, 0: not what it is about */
+	/** @peak: "text": peak resident memory, 0: does not apply */
 	double peak;
 	/** @over: "text": @peak without the model's file */
 	double over;
@@ -133,7 +129,7 @@ struct perf {
 	const struct bench_opts *opts;
 	/** @threads: threads at the moment */
 	uint32_t threads;
-	/** @dev: in-process device with so many threads */
+	/** @dev: in-process device with this number of threads */
 	struct accel_device *dev;
 	/** @ctx: context */
 	struct accel_ctx *ctx;
@@ -147,7 +143,7 @@ struct perf {
 	struct perf_row *rows;
 	/** @count: their number */
 	size_t count;
-	/** @memory: look at memory, not at time */
+	/** @memory: measure memory instead of time */
 	bool memory;
 	/** @failed: exit status so far */
 	int failed;
