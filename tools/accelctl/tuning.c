@@ -10,7 +10,7 @@
 /* Options that several commands have */
 #define DIR_OPTS \
 	{ "dir", 0, CTL_STRING, CTL_COMPLETE_DIR, TUNE(dir), .arg = "DIR", \
-	  .help = "directory of the file; the default is accel/tune in XDG_CACHE_HOME or ~/.cache" }, \
+	  .help = "directory of the file (accel/tune in XDG_CACHE_HOME or ~/.cache)" }, \
 	{ "threads", 0, CTL_UINT, 0, TUNE(threads), 1, 4096, .arg = "COUNT", \
 	  .help = "in-process device: number of threads; the default is one per core" }
 

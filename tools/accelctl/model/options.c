@@ -72,7 +72,9 @@ const struct ctl_opt model_input_table[] = {
 	  .help = "value that is then subtracted, for each channel" },
 	{ "std", 0, CTL_STRING, 0, OPT(std), .arg = "A[,B,C]",
 	  .help = "value that it is then divided by" },
-	{ "bgr", 0, CTL_FLAG, 0, OPT(bgr), .help = "channels of pictures in the order blue, green, red" },
+	{ "bgr", 0, CTL_FLAG, 0, OPT(bgr),
+	  .help = "channels of pictures in the order blue, green, red",
+	},
 	{ NULL }
 };
 
@@ -86,7 +88,8 @@ const struct ctl_opt model_run_table[] = {
 	{ "top", 0, CTL_UINT, 0, OPT(top), 1, 1000, .arg = "COUNT",
 	  .help = "show the largest elements of each row of an output" },
 	{ "labels", 0, CTL_STRING, CTL_COMPLETE_FILE, OPT(labels), .arg = "FILE",
-	  .help = "file with the names of the elements, one per line; the default of --top is 5 then" },
+	  .help = "file with the names of the elements, one per line; the default of --top is 5 then",
+	},
 	{ NULL }
 };
 
@@ -118,7 +121,8 @@ const struct ctl_opt model_bench_table[] = {
 	{ "repeat", 'r', CTL_UINT, 0, OPT(repeat), 1, 1000000, .arg = "COUNT",
 	  .help = "number of measured runs of each, after a warm-up run (10)" },
 	{ "batch", 'b', CTL_INTS, 0, OPT(batches), 1, 65536, .arg = "LIST",
-	  .help = "batch sizes: values of the first dimension of the first input, if it is symbolic (1)" },
+	  .help = "batch sizes: values of the first dimension of the first input, if it is symbolic (1)",
+	},
 	{ NULL }
 };
 
@@ -136,7 +140,8 @@ const struct ctl_opt model_quantize_table[] = {
 	  .help = "dynamic: 8-bit products, with ranges found in each run; static: also convolutions, with ranges from --calibrate; 4bit: weights of products, in blocks of 32; prune24: two of each four consecutive weights along the summed dimension become 0; palette256, palette16: weights are indices into a table of 256 or 16 numbers (dynamic)",
 	},
 	{ "calibrate", 0, CTL_STRINGS, CTL_COMPLETE_FILE, OPT(samples), .arg = "PATH",
-	  .help = "file with inputs as for --input, or a directory of such files; can be repeated" },
+	  .help = "file with inputs as for --input, or a directory of such files; can be repeated",
+	},
 	{ "method", 0, CTL_CHOICE, 0, OPT(method), .choices = methods,
 	  .help = "static: ranges that include all numbers, most of them, or lose the least information (minmax)",
 	},
