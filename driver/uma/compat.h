@@ -48,7 +48,7 @@ static inline int uma_sched_init_args(struct drm_gpu_scheduler *sched,
 
 /*
  * What timedout_job returns for a job that has ended: the scheduler puts it back into its list, to
- * free it. Before 6.17 the driver has to do so; there nobody frees it while the lock is held.
+ * free it. Before 6.17 the driver has to do so; it is not freed while the lock is held.
  */
 static inline enum drm_gpu_sched_stat uma_sched_take_back(struct drm_sched_job *job)
 {

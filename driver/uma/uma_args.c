@@ -17,14 +17,12 @@
 #define UMA_MAX_STRIDE	PAGE_SIZE
 
 /**
- * uma_check_array - check the header of an array
+ * uma_check_array - check the header of an array, which may be empty
  * @array: header
  * @min_size: size of the first version of an element
  * @max: most elements
  *
- * An empty array is fine here.
- *
- * Return: 0 or -EINVAL; -E2BIG for an absurd stride.
+ * Return: 0; -EINVAL; -E2BIG the stride is above UMA_MAX_STRIDE.
  */
 int uma_check_array(const struct drm_uma_array *array, size_t min_size, __u32 max)
 {
@@ -40,13 +38,12 @@ EXPORT_SYMBOL_IF_KUNIT(uma_check_array);
 
 /**
  * uma_copy_array - copy an array from user memory, once
- * @array: header that uma_check_array() found good
- * @size: size of an element here
- * @bad: out: the element that could not be copied, may be NULL
+ * @array: header that passed uma_check_array()
+ * @size: size of an element in this kernel
+ * @bad: out: index of the element that could not be copied, may be NULL
  *
- * Return: the elements, zero where the caller's are shorter, to be freed with
- * kvfree(), NULL if there are none; -EFAULT; -E2BIG an element has a nonzero
- * tail that this kernel does not know; -ENOMEM; -EINTR.
+ * Return: the elements, padded with zeros, to be freed with kvfree(), NULL if there are none;
+ * -EFAULT; -E2BIG an element has a nonzero tail that this kernel does not know; -ENOMEM; -EINTR.
  */
 void *uma_copy_array(const struct drm_uma_array *array, size_t size, __u32 *bad)
 {
@@ -82,14 +79,9 @@ int uma_check_bo_size(__u64 size, __u64 max)
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_check_bo_size);
 
-/**
- * uma_check_label - check the text of a label
- * @label: bytes, any encoding in which control characters are bytes below 32
- * @size: number of bytes
- *
- * Labels end up in debugfs, where a line break would forge a line.
- *
- * Return: 0 or -EINVAL.
+/*
+ * Check a label, in any encoding in which control characters are bytes below 32: in debugfs a line
+ * break would forge a line. Returns 0 or -EINVAL.
  */
 int uma_check_label(const char *label, size_t size)
 {
@@ -102,7 +94,7 @@ int uma_check_label(const char *label, size_t size)
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_check_label);
 
-/* Check a range to sync, but for the buffer. Returns 0 or -EINVAL. */
+/* Check a range to sync, except for its buffer. Returns 0 or -EINVAL. */
 int uma_check_sync_range(const struct drm_uma_sync_range *range)
 {
 	if (!range->flags || (range->flags & ~(DRM_UMA_SYNC_TO_DEVICE | DRM_UMA_SYNC_TO_CPU)))
@@ -120,13 +112,7 @@ int uma_check_bo_range(__u64 offset, __u64 size, __u64 bo_size)
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_check_bo_range);
 
-/**
- * uma_check_bind_op - check an operation, but for the buffer
- * @op: operation
- * @range: addresses that can be bound
- *
- * Return: 0 or -EINVAL.
- */
+/* Check an operation, except for its buffer. Returns 0 or -EINVAL. */
 int uma_check_bind_op(const struct drm_uma_bind_op *op, const struct uma_va_range *range)
 {
 	u64 end;
@@ -152,7 +138,7 @@ int uma_check_bind_op(const struct drm_uma_bind_op *op, const struct uma_va_rang
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_check_bind_op);
 
-/* Check the arguments of a new queue, but for VM and engines. Returns 0 or -EINVAL. */
+/* Check the arguments of a new queue, except for VM and engines. Returns 0 or -EINVAL. */
 int uma_check_queue(const struct drm_uma_queue_create *args, __u32 max_timeout_ms)
 {
 	if (args->flags || args->pad || args->queue_id)
@@ -165,14 +151,7 @@ int uma_check_queue(const struct drm_uma_queue_create *args, __u32 max_timeout_m
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_check_queue);
 
-/**
- * uma_check_job - check a job, but for queue and syncs
- * @job: job
- * @max_tasks: most tasks
- * @va_end: one past the last address
- *
- * Return: 0 or -EINVAL.
- */
+/* Check a job, except for its queue, syncs and buffers. Returns 0 or -EINVAL. */
 int uma_check_job(const struct drm_uma_job *job, __u32 max_tasks, __u64 va_end)
 {
 	u64 end;
@@ -213,13 +192,9 @@ int uma_check_sync(const struct drm_uma_sync *sync)
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_check_sync);
 
-/**
- * uma_check_syncs - check the syncs of a job
- * @syncs: syncs
- * @count: how many
- *
- * Return: 0; -EINVAL a bad one, or two signals of one binary syncobj, or of one
- * point.
+/*
+ * Check the syncs of a job. Returns 0; -EINVAL one is invalid, or two signal the same binary
+ * syncobj or point.
  */
 int uma_check_syncs(const struct drm_uma_sync *syncs, __u32 count)
 {

@@ -56,7 +56,7 @@ u32 uma_read(struct uma_device *uma, u32 reg)
 	return regmap_read(uma->regs, reg, &value) ? ~0U : value;
 }
 
-/* A failed write is not reported: whoever writes a command polls for its effect. */
+/* A failed write is not reported: code that writes a command polls for its effect. */
 void uma_write(struct uma_device *uma, u32 reg, u32 value)
 {
 	regmap_write(uma->regs, reg, value);
@@ -251,7 +251,7 @@ static int uma_engine_probe(struct uma_engine *engine, struct uma_device *uma, u
 		.clock_max_mhz = uma_read(uma, base + UMA_ENG_CLOCK_MAX_MHZ),
 		.max_job_tasks = uma_read(uma, base + UMA_ENG_MAX_JOB_TASKS),
 	};
-	/* Said by devices, too, that never stop there for others. */
+	/* Devices that are not preempted between tiles have the flag, too. */
 	if (!uma->preempts_tiles)
 		engine->info.flags &= ~UMA_ENGINE_PREEMPT;
 	if (engine->info.engine_class >= UMA_ENGINE_CLASS_COUNT || engine->info.instance > 31 ||

@@ -217,8 +217,8 @@ static inline u64 uma_engine_elapsed_ns(const struct uma_engine *engine)
 }
 
 /*
- * Have the unbind wait until uma_dying_done(), where other unplugs shall not: others may have
- * locked what this takes. False if the device has been unplugged.
+ * Have the unbind of this device wait until uma_dying_done(), but no unplug of other devices: used
+ * where locks are taken that others may hold for long. False if the device has been unplugged.
  */
 static inline bool uma_dying_begin(struct uma_device *uma)
 {
@@ -237,7 +237,7 @@ static inline void uma_dying_wait(struct uma_device *uma)
 	wait_var_event(&uma->dying, !atomic_read(&uma->dying));
 }
 
-/* Done with one of these; @awaited is read under the lock under which it is set. */
+/* The unbind need not wait for this any more; @awaited is read under the lock that protects it. */
 static inline void uma_dying_done(struct uma_device *uma, bool awaited)
 {
 	if (awaited && atomic_dec_and_test(&uma->dying))
@@ -272,15 +272,15 @@ extern struct workqueue_struct *uma_wq;
 extern wait_queue_head_t uma_released;
 bool uma_released_since(ktime_t time);
 
-/* What a release may have to wait for: other clients, as they unbind, or somebody's exporter */
+/* How long a release may have to wait for unbinds of other clients, or for an exporter */
 #define UMA_RELEASE_MS		2000
 
 /**
- * uma_wait_released - wait for what closed queues are letting go of
- * @condition: what that is for
+ * uma_wait_released - wait until closed queues have released their resources
+ * @condition: ends the wait
  *
- * Not for what other clients begin to let go of meanwhile, and not for long, as that may take as
- * long as somebody likes. Who was to be refused is refused then.
+ * Does not wait for releases that begin meanwhile, nor for longer than UMA_RELEASE_MS, as others
+ * may delay a release for any time. The caller checks its condition again after that.
  */
 #define uma_wait_released(condition)							\
 ({											\

@@ -29,7 +29,7 @@ static DEFINE_MUTEX(uma_wild_lock);
 /* Free what the device cannot reach any more. */
 static void uma_release_memory(struct uma_device *uma)
 {
-	/* What is being made or mapped is in the lists then. */
+	/* Objects that are being created or mapped are in the lists after that. */
 	uma_dying_wait(uma);
 	uma_vms_release(uma);
 	uma_gems_release(uma);

@@ -25,7 +25,7 @@
 #include "uma_job.h"
 #include "uma_vm.h"
 
-/* What outlives an open file and ends with a device: module unload waits for it. */
+/* Runs work that outlives open files, and the number of devices: module unload waits for both. */
 struct workqueue_struct *uma_wq;
 static atomic_t uma_devices = ATOMIC_INIT(0);
 
@@ -79,10 +79,10 @@ static void uma_postclose(struct drm_device *drm, struct drm_file *file)
  * @uma: device
  * @idx: out: for drm_dev_exit()
  *
- * Unplugging any DRM device waits for drm_dev_exit(). So user memory must not be accessed in
- * between: a userfaultfd or FUSE handler may delay the fault for as long as it likes. Nor must the
- * lock of a buffer or a list be waited for, a reference to a buffer be dropped, which may be the
- * last one, or a handle be created, which waits for imports.
+ * Unplugging any DRM device waits for drm_dev_exit(). So in between do not access user memory: a
+ * userfaultfd or FUSE handler may delay the fault for any time. Nor wait for the lock of a buffer
+ * or a list, drop a reference to a buffer, which may be the last one, or create a handle, which
+ * waits for imports.
  *
  * Return: false if the device is lost or unplugged.
  */
@@ -96,20 +96,15 @@ bool uma_enter(struct uma_device *uma, int *idx)
 	return false;
 }
 
-/**
- * uma_gone - is the device lost or unplugged?
- * @uma: device
- *
- * Return: true if it is; it may be as soon as this has returned false.
- */
+/* Is the device lost or unplugged? It may be as soon as this has returned false. */
 bool uma_gone(struct uma_device *uma)
 {
 	return drm_dev_is_unplugged(&uma->drm) || READ_ONCE(uma->lost);
 }
 
 /*
- * Ioctls that need the device fail once it is lost. Those that clean up or query state go on
- * working until it is unplugged, which the core checks.
+ * Ioctls that need the device fail once it is lost. Those that clean up or query state work until
+ * it is unplugged, which the core checks.
  */
 #define UMA_IOCTL_DEVICE(func)						\
 static int func##_entry(struct drm_device *drm, void *data,		\
@@ -124,7 +119,7 @@ static int func##_entry(struct drm_device *drm, void *data,		\
 	return ret;							\
 }
 
-/* For ioctls that access user memory or wait: func() calls uma_enter() itself where it has to. */
+/* For ioctls that access user memory or wait: func() calls uma_enter() where that is needed. */
 #define UMA_IOCTL_WAITS(func)					\
 static int func##_entry(struct drm_device *drm, void *data,		\
 			struct drm_file *file)				\
@@ -272,28 +267,15 @@ MODULE_LICENSE("Dual MIT/GPL");
 MODULE_SOFTDEP("pre: governor_simpleondemand");
 UMA_IMPORT_NS(DMA_BUF);
 
-/*
- * What the device is and what the limits are; its clock.
- */
+/* Queries, limits and timestamps. */
 
-/**
- * uma_may - does the calling process have a capability?
- * @cap: CAP_*
- *
- * For who only wants to know: unlike capable() it leaves no record that something was refused.
- *
- * Return: true if it does.
- */
+/* Does the calling process have a capability? Unlike capable() this creates no audit record. */
 bool uma_may(int cap)
 {
 	return ns_capable_noaudit(&init_user_ns, cap);
 }
 
-/**
- * uma_priorities - the priorities that the calling process may use
- *
- * Return: mask of 1 << &enum drm_uma_priority.
- */
+/* The priorities that the calling process may use, a mask of 1 << &enum drm_uma_priority. */
 u32 uma_priorities(void)
 {
 	u32 mask = BIT(DRM_UMA_PRIORITY_LOW) | BIT(DRM_UMA_PRIORITY_NORMAL);
@@ -373,7 +355,7 @@ static int uma_query_reply(struct drm_uma_query *args, const void *data, size_t 
 	return uma_reply(args->data, &args->size, data, size);
 }
 
-/* DRM_IOCTL_UMA_QUERY. What it reports does not change while the device is open. */
+/* DRM_IOCTL_UMA_QUERY. The results do not change, except for timeouts and priorities. */
 int uma_ioctl_query(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_uma_query_engine engines[UMA_MAX_ENGINES];

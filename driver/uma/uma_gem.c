@@ -36,7 +36,7 @@ static void uma_gem_free(struct drm_gem_object *obj)
 	struct uma_bo *bo = to_uma_bo(obj);
 	struct dma_buf *buf;
 
-	/* Nobody exports it any more. */
+	/* There are no more references, so it cannot be exported. */
 	uma_bo_unmap(bo, xchg(&obj->import_attach, NULL));
 	scoped_guard(mutex, &uma->gems_lock) {
 		list_del_init(&bo->node);
@@ -431,7 +431,7 @@ int uma_ioctl_bo_label(struct drm_device *drm, void *data, struct drm_file *file
 	return 0;
 }
 
-/* How many pages are synced, or segments skipped, before an unplug and a fatal signal are heard. */
+/* Number of pages synced, or segments skipped, before checking for an unplug or a fatal signal. */
 #define UMA_SYNC_BATCH	4096
 
 static void uma_bo_sync_piece(struct uma_bo *bo, dma_addr_t dma, size_t size, u32 flags)
@@ -497,8 +497,8 @@ static int uma_bo_sync(struct uma_bo *bo, const struct drm_uma_sync_range *range
 		u64 next = start + sg_dma_len(sg);
 
 		/*
-		 * The mapping cannot go between uma_enter() and drm_dev_exit(). Signals that do not
-		 * kill have to wait: the restarted ioctl begins again.
+		 * The mapping is not removed between uma_enter() and drm_dev_exit(). Signals that
+		 * do not kill have to wait: the restarted ioctl begins again.
 		 */
 		if (steps == UMA_SYNC_BATCH) {
 			drm_dev_exit(idx);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * DMA mappings of buffers: pinning, importing, and unmapping when the driver is unbound, whoever
- * still has a reference to the buffer.
+ * DMA mappings of buffers: pinning, importing, and unmapping when the driver is unbound, even if
+ * somebody still has a reference to the buffer.
  */
 #include <linux/dma-buf.h>
 #include <linux/dma-mapping.h>
@@ -55,10 +55,7 @@ static struct dma_buf_attachment *uma_bo_take_attachment(struct drm_gem_object *
 	return xchg(&obj->import_attach, NULL);
 }
 
-/**
- * uma_gems_release - unmap the buffers that the device cannot reach any more
- * @uma: device that is unbound; if it is quiet, that is all of them
- */
+/* Unbinding: unmap the buffers that the device cannot reach any more, all if it is quiet. */
 void uma_gems_release(struct uma_device *uma)
 {
 	struct uma_bo *bo, *last = NULL;
@@ -84,9 +81,9 @@ void uma_gems_release(struct uma_device *uma)
 }
 
 /*
- * Populate a buffer, one page at a time and without a lock, as that may take long and has to be
- * interruptible, which drm_gem_shmem_get_pages() is not: it finds all pages in the page cache then.
- * Signals that do not kill have to wait, as the restarted ioctl would begin again.
+ * Populate a buffer, one page at a time and without a lock: that may take long, and has to end
+ * when the caller is killed, which drm_gem_shmem_get_pages() does not. That function then finds all
+ * pages in the page cache. Other signals do not end it, as the restarted ioctl would begin again.
  */
 static int uma_bo_fill(struct uma_bo *bo)
 {
@@ -226,7 +223,7 @@ struct drm_gem_object *uma_gem_import_sg_table(struct drm_device *drm,
 	u64 size = 0;
 	int i;
 
-	/* A page table has whole pages of all of the buffer. */
+	/* Page tables map whole pages, and all of the buffer. */
 	for_each_sgtable_dma_sg(sgt, sg, i) {
 		if (!PAGE_ALIGNED(sg_dma_address(sg)) || !PAGE_ALIGNED(sg_dma_len(sg)))
 			return ERR_PTR(-EINVAL);
@@ -287,8 +284,8 @@ err_detach:
  *
  * If it was exported without write access, the device may only read it.
  *
- * Attaching and mapping may sleep for as long as the exporter likes, so that must not happen
- * between drm_dev_enter() and drm_dev_exit(): any unplug would wait.
+ * Attaching and mapping may sleep for any time in the exporter, so that must not happen between
+ * drm_dev_enter() and drm_dev_exit(): any unplug would wait.
  *
  * Return: object; -ENODEV; another error.
  */

@@ -95,7 +95,7 @@ static bool uma_shrink_lock_vms(struct uma_bo *bo, struct list_head *vms)
 		if (!mutex_trylock(&vm->lock))
 			return false;
 		list_add(&vm->shrink, vms);
-		/* Its jobs would keep the memory: nothing need be lost for that. */
+		/* Its jobs delay the invalidation: keep the contents then. */
 		if (!uma_mmu_tryidle(vm))
 			return false;
 		drm_gpuvm_bo_for_each_va(va, vm_bo) {

@@ -31,8 +31,8 @@ static unsigned long uma_user_attrs(const struct uma_user_pages *user)
 }
 
 /*
- * The file may be passed to another process, and pinned memory outlives the process that imported
- * it. A limit for each process could be evaded, so the user is charged.
+ * The file may be passed to another process, and the pinned memory may outlive the process that
+ * imported it. A limit for each process could be evaded, so the user is charged.
  */
 static bool uma_user_try_charge(const struct uma_user_pages *user)
 {
@@ -52,10 +52,10 @@ static int uma_user_charge(struct uma_user_pages *user)
 	bool charged = false;
 
 	if (!uma_may(CAP_IPC_LOCK)) {
-		/* Nobody can let go of as much as that takes. */
+		/* Waiting does not help. */
 		if (user->count > rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT)
 			return -ENOMEM;
-		/* What the user has let go of may be on its way. */
+		/* Memory of the same user may be about to be released. */
 		uma_wait_released(charged = uma_user_try_charge(user));
 		if (!charged && !uma_user_try_charge(user))
 			return -ENOMEM;
@@ -75,8 +75,8 @@ static void uma_user_uncharge(struct uma_user_pages *user)
 }
 
 /*
- * pin_user_pages_fast() returns -EFAULT for several reasons. Tell memory that cannot be pinned from
- * memory that is not there.
+ * pin_user_pages_fast() returns -EFAULT for several reasons. Distinguish memory that cannot be
+ * pinned from memory that is not mapped.
  */
 static int uma_user_reason(const struct uma_user_pages *user, unsigned long addr)
 {

@@ -49,7 +49,7 @@ enum uma_failure {
  * enum uma_engine_state - state of an engine's job
  * @UMA_ENGINE_IDLE: there is none
  * @UMA_ENGINE_HELD: dispatched, but not on the ring yet
- * @UMA_ENGINE_RUNNING: on the ring; whoever finds its record detaches it
+ * @UMA_ENGINE_RUNNING: on the ring; the code that finds its record detaches it
  * @UMA_ENGINE_FAILED: failed, but the engine may still be running it; from here on only
  *	&uma_device.reset_wq handles it
  * @UMA_ENGINE_STOPPED: failed, and the engine has been reset

@@ -133,10 +133,7 @@ void uma_dispatch_go(struct list_head *ready, bool may_sleep)
 	}
 }
 
-/**
- * uma_dispatch_end_work - end jobs that exceeded the budget of an interrupt
- * @work: &uma_queue.end_work; the first job of the queue has not ended, and holds the queue
- */
+/* End jobs that exceeded the budget of an interrupt; the first one holds the queue. */
 void uma_dispatch_end_work(struct work_struct *work)
 {
 	struct uma_queue *queue = container_of(work, struct uma_queue, end_work);
@@ -148,10 +145,7 @@ void uma_dispatch_end_work(struct work_struct *work)
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_dispatch_end_work);
 
-/**
- * uma_dispatch_add - a job has no dependencies left
- * @job: job, handed over by the scheduler
- */
+/* The scheduler hands over a job that has no dependencies left. */
 void uma_dispatch_add(struct uma_job *job)
 {
 	struct uma_queue *queue = job->queue;
@@ -173,11 +167,7 @@ void uma_dispatch_add(struct uma_job *job)
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_dispatch_add);
 
-/**
- * uma_dispatch_start - a job is on the ring
- * @engine: engine that can stop it, its lock held
- * @job: job
- */
+/* A job is on the ring of an engine that can preempt it. */
 void uma_dispatch_start(struct uma_engine *engine, struct uma_job *job)
 {
 	struct uma_device *uma = engine->uma;
@@ -196,13 +186,7 @@ void uma_dispatch_start(struct uma_engine *engine, struct uma_job *job)
 	spin_unlock_irqrestore(&uma->queues_lock, flags);
 }
 
-/**
- * uma_dispatch_charge - charge a client for the engine time of a job
- * @engine: engine
- * @job: job that has it
- * @ns: time
- * @hung: it timed out
- */
+/* Charge a client for the engine time of a job, which may have timed out. */
 void uma_dispatch_charge(struct uma_engine *engine, struct uma_job *job, u64 ns, bool hung)
 {
 	struct uma_flow *flow = job->queue->request.flow;
@@ -219,12 +203,9 @@ void uma_dispatch_charge(struct uma_engine *engine, struct uma_job *job, u64 ns,
 	spin_unlock_irqrestore(&uma->queues_lock, flags);
 }
 
-/**
- * uma_dispatch_release - the job of an engine is done
- * @engine: engine
- * @queue: queue of the job, whose fence has been signalled; the caller has a reference
- *
- * The queue's next job may be dispatched. Callable from interrupts.
+/*
+ * The job of an engine is done, and its fence has signalled. The caller holds its queue, whose next
+ * job may be dispatched now. Callable from interrupts.
  */
 void uma_dispatch_release(struct uma_engine *engine, struct uma_queue *queue)
 {
@@ -240,15 +221,10 @@ void uma_dispatch_release(struct uma_engine *engine, struct uma_queue *queue)
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_dispatch_release);
 
-/**
- * uma_dispatch_requeue - requeue a job that was preempted
- * @engine: engine
- * @job: job, which has been charged for its time
- *
- * Callable from interrupts.
- *
- * Return: false if its queue is banned or closed, or preempted jobs were cancelled by a reset: then
- * the caller ends it, and it has the engine until then.
+/*
+ * Requeue a job that was preempted and charged. Returns false if its queue is banned or closed, or
+ * a reset cancelled preempted jobs: then it has the engine until the caller ends it. Callable from
+ * interrupts.
  */
 bool uma_dispatch_requeue(struct uma_engine *engine, struct uma_job *job)
 {
@@ -303,12 +279,9 @@ void uma_dispatch_cancel_preempted(struct uma_device *uma, const struct uma_engi
 	uma_dispatch_go(&ready, true);
 }
 
-/**
- * uma_dispatch_cancel - cancel the request of a queue that is banned or closed
- * @queue: queue, &uma_device.queues_lock held
- * @ready: its job is added to this list, for uma_dispatch_go()
- *
- * A job that has its engine is handled by uma_engine_push().
+/*
+ * Cancel the request of a queue that is banned or closed. Its job is added to @ready, for
+ * uma_dispatch_go(). A job that has its engine is handled by uma_engine_push().
  */
 void uma_dispatch_cancel(struct uma_queue *queue, struct list_head *ready)
 {
@@ -329,7 +302,7 @@ void uma_dispatch_leave(struct uma_device *uma, struct uma_usage *usage)
 	spin_unlock_irq(&uma->queues_lock);
 }
 
-/* Jobs wait for a hardware address space that running jobs have, or no longer. */
+/* Jobs wait for a hardware address space that running jobs use, or no longer. */
 static void uma_dispatch_want(struct uma_device *uma, bool wanted)
 {
 	struct uma_engine *engine;

@@ -90,7 +90,7 @@ static void uma_engine_clear(struct uma_engine *engine)
 	engine->failure = UMA_FAILURE_NONE;
 }
 
-/* Prepare to signal a job that nobody else can end; the engine is locked. */
+/* Prepare to signal a job that no other code can end; the engine is locked. */
 static void uma_done_init(struct uma_engine *engine, struct uma_done *done, struct uma_job *job,
 			  int error)
 {
@@ -156,7 +156,7 @@ void uma_job_end(struct uma_job *job)
  * @error: 0 or error of the fence
  * @done: out: for uma_engine_signal()
  *
- * Whoever detaches a job signals it, so it is signalled exactly once.
+ * The code that detaches a job signals it, so it is signalled exactly once.
  */
 void uma_engine_detach(struct uma_engine *engine, int error, struct uma_done *done)
 {
@@ -202,8 +202,8 @@ static struct uma_job *uma_engine_preempted(struct uma_engine *engine)
 }
 
 /*
- * Does what the engine says about a job that it stopped make sense? It has got on, or it might
- * never end. How many tiles a task has only the engine knows: it refuses to go on behind the last.
+ * Is the record of a preempted job valid? There must be progress, or the job might never end. Only
+ * the engine knows how many tiles a task has: a job that is continued after the last one faults.
  */
 static bool uma_engine_stopped_well(const struct uma_engine *engine)
 {
@@ -246,7 +246,7 @@ void uma_engine_poll(struct uma_engine *engine, bool irq)
 		else if (!engine->result.preempted)
 			uma_engine_detach(engine, 0, &done);
 		else if (ktime_after(ktime_get(), engine->deadline))
-			/* The watch starts anew with each run: the next stop may come first. */
+			/* Each run restarts the watch, which may not have expired yet. */
 			uma_engine_fail(engine, UMA_FAILURE_TIMEOUT);
 		else
 			preempted = uma_engine_preempted(engine);
@@ -313,7 +313,7 @@ static void uma_engine_push_locked(struct uma_engine *engine)
 	job = engine->job;
 	state = engine->state;
 	error = job ? uma_queue_error(job->queue) : 0;
-	/* A reset by the administrator ended all that had begun. */
+	/* A reset by the administrator ended all jobs that had begun. */
 	if (job && !error && uma_job_has_begun(job) && job->drops != READ_ONCE(engine->drops))
 		error = -ECANCELED;
 	spin_unlock_irq(&engine->lock);
@@ -421,7 +421,7 @@ void uma_engine_begin(struct uma_engine *engine)
 {
 	guard(uma_signalling)();
 	uma_engine_push(engine);
-	/* If the device was lost before the job was set, nobody else ends it. */
+	/* If the device was lost before the job was set, no other code ends it. */
 	if (READ_ONCE(engine->uma->lost))
 		uma_reset_abort_held(engine);
 }

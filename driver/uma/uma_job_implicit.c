@@ -126,10 +126,10 @@ int uma_implicit_add(struct uma_implicit *imp, struct drm_file *file,
  * @count_b: number of its uses
  * @in_order: they are of one queue, so that the other job runs after the earlier one anyway
  *
- * Which fences a job need not wait for, or add, because of the other is noted in its uses.
+ * Marks in the uses of both which fences they need not wait for, or add, because of the other job.
  *
- * Return: does one write to a buffer that the other uses? Then the other job has to wait for the
- * earlier one.
+ * Return: true if one of them writes to a buffer that the other one uses. Then the other job has to
+ * wait for the earlier one.
  */
 bool uma_implicit_follow(struct uma_implicit *imp, u32 first_a, u32 count_a,
 			 u32 first_b, u32 count_b, bool in_order)
@@ -164,7 +164,7 @@ static void uma_implicit_sort(struct uma_implicit *imp)
 	for (i = 0; i < imp->count; i++) {
 		struct uma_implicit_use *use = imp->sorted[i];
 
-		/* Of jobs that write to it, one waits for the others' fences. */
+		/* Of the jobs that write to it only the first waits for these fences. */
 		if (use->write || use->waited)
 			continue;
 		if (!common || uma_implicit_cmp(common, use)) {
@@ -178,7 +178,7 @@ static void uma_implicit_sort(struct uma_implicit *imp)
 	}
 }
 
-/* Unbinding waits for the locks of the buffers: no submit goes on then. */
+/* Unbinding waits for the locks of the buffers, so submits end then. */
 static int uma_implicit_breathe(const struct uma_implicit_use *use)
 {
 	return READ_ONCE(to_uma_device(use->obj->dev)->going) ? -ENODEV : uma_breathe();
@@ -325,8 +325,8 @@ static int uma_implicit_depend(struct drm_sched_job *job, const struct uma_impli
  * @count: number of its uses
  * @job: job
  *
- * There may be as many fences as somebody likes, and others wait for the buffers. So they are not
- * given to drm_sched_job_add_dependency(), which compares each with all that the job has. A job
+ * There may be any number of fences, and others wait for the locks of the buffers. So they are not
+ * passed to drm_sched_job_add_dependency(), which compares each with all that the job has. A job
  * skips those that an earlier job of the submit, which it runs after, waits for. And if several
  * jobs wait for the writers of a buffer, their fences are collected once.
  *
@@ -338,7 +338,7 @@ int uma_implicit_wait(struct uma_implicit *imp, u32 first, u32 count, struct drm
 	struct xarray last;
 	int ret = 0;
 
-	/* What is looked up by a context must not be another's. */
+	/* Fences of different contexts must not have the same index. */
 	static_assert(sizeof(unsigned long) == sizeof_field(struct dma_fence, context));
 
 	xa_init_flags(&last, XA_FLAGS_ACCOUNT);

@@ -18,7 +18,7 @@
 #include "uma_job.h"
 #include "uma_vm.h"
 
-/* Queues that release what they held, of all devices; who waits for that, and its lock. */
+/* Queues of all devices that are releasing what they held; waiters for that, and its lock. */
 static LIST_HEAD(uma_releases);
 DECLARE_WAIT_QUEUE_HEAD(uma_released);
 
@@ -45,7 +45,7 @@ static void uma_release_done(struct uma_queue *queue)
 	spin_unlock_irqrestore(&uma_released.lock, flags);
 }
 
-/* Has all been let go of that was being let go of at a time? */
+/* Has everything been released whose release had begun at that time? */
 bool uma_released_since(ktime_t time)
 {
 	struct uma_queue *first;
@@ -96,7 +96,7 @@ static void uma_queue_vm_work(struct work_struct *work)
 		swap(vm, queue->vm);
 	spin_unlock_irq(&uma->queues_lock);
 	uma_vm_put(vm);
-	/* The rest, if this is the last reference, is to be waited for, too. */
+	/* If this is the last reference, the release of the queue is waited for, too. */
 	refcount_inc(&queue->keepers);
 	uma_queue_put(queue);
 	uma_release_done(queue);
@@ -123,12 +123,10 @@ void uma_queue_put(struct uma_queue *queue)
 		kref_put(&queue->ref, uma_queue_release);
 }
 
-/**
- * uma_queue_drop_vm - drop the address space of a queue that is closed
- * @queue: queue; if a job of it has its engine, to be called again when the job is done
- *
- * Other jobs may wait for a fence of somebody else for any time. They do not run any more, so the
- * memory that their address space maps need not be kept. Callable from interrupts.
+/*
+ * Drop the address space of a queue that is closed. If a job of it has its engine, this is called
+ * again when the job is done. Other jobs may wait for somebody else's fence for any time, but do
+ * not run any more, so the memory that they use need not be kept. Callable from interrupts.
  */
 void uma_queue_drop_vm(struct uma_queue *queue)
 {
@@ -187,12 +185,7 @@ int uma_queue_error_locked(struct uma_queue *queue)
 	return queue->state.status != DRM_UMA_QUEUE_OK || queue->closed ? -ECANCELED : 0;
 }
 
-/**
- * uma_queue_error - may a queue still run jobs?
- * @queue: queue
- *
- * Return: 0; -ECANCELED banned or closed; -ENODEV the device is lost.
- */
+/* May a queue run jobs? Returns 0; -ECANCELED banned or closed; -ENODEV the device is lost. */
 int uma_queue_error(struct uma_queue *queue)
 {
 	struct uma_device *uma = queue->uma;
@@ -205,13 +198,9 @@ int uma_queue_error(struct uma_queue *queue)
 	return ret;
 }
 
-/**
- * uma_queue_choose_engine - choose the engine of a queue's next job
- * @queue: queue, &uma_client.submit_lock held
- *
- * A queue keeps its engine until it has no jobs. Then it gets the one with the lowest load.
- *
- * Return: engine.
+/*
+ * Choose the engine of a queue's next job, with &uma_client.submit_lock held. A queue keeps its
+ * engine until it has no jobs. Then it gets the one with the lowest load.
  */
 struct uma_engine *uma_queue_choose_engine(struct uma_queue *queue)
 {
@@ -231,11 +220,7 @@ struct uma_engine *uma_queue_choose_engine(struct uma_queue *queue)
 	return best;
 }
 
-/**
- * uma_queue_guilty - ban a queue
- * @queue: queue
- * @state: why; ignored if it is not the first time
- */
+/* Ban a queue. @state is the reason, and is ignored if the queue is banned already. */
 void uma_queue_guilty(struct uma_queue *queue, const struct drm_uma_queue_state *state)
 {
 	struct uma_device *uma = queue->uma;
@@ -294,12 +279,9 @@ static void uma_queue_close(struct uma_queue *queue)
 	uma_queue_put(queue);
 }
 
-/**
- * uma_queues_close - close the queues of a file that is closed
- * @client: file
- *
- * A running job is preempted and ends, the others are cancelled, so opening and closing files gives
- * no more of the engine and leaves no memory behind.
+/*
+ * Close the queues of a file that is closed. A running job is preempted and ends, the others are
+ * cancelled, so opening and closing files gives no more engine time, and keeps no memory.
  */
 void uma_queues_close(struct uma_client *client)
 {
@@ -364,8 +346,8 @@ err_free:
 }
 
 /*
- * Queues that were destroyed count until they are gone: those with no job left go now. Their last
- * job may be about to be freed, which nothing holds up but a reset.
+ * Destroyed queues count until they are freed: wait for those without jobs. Their last job may be
+ * about to be freed, which only a reset delays.
  */
 static void uma_queues_flush(struct uma_device *uma, struct uma_usage *usage)
 {
@@ -386,7 +368,7 @@ int uma_ioctl_queue_create(struct drm_device *drm, void *data, struct drm_file *
 	ret = uma_check_queue(args, UMA_MAX_TIMEOUT_MS);
 	if (ret)
 		return ret;
-	/* Only if it matters: a refusal may leave a record. */
+	/* Check the capability only if it is needed: a refusal may create an audit record. */
 	if ((args->priority > DRM_UMA_PRIORITY_NORMAL ||
 	     args->timeout_ms > READ_ONCE(uma->job_timeout_ms)) && !capable(CAP_SYS_NICE))
 		return -EACCES;

@@ -97,7 +97,7 @@ void uma_engine_fail(struct uma_engine *engine, enum uma_failure failure)
 
 	engine->state = UMA_ENGINE_FAILED;
 	engine->failure = failure;
-	/* Otherwise whoever resets the engine handles the job. */
+	/* A job that is lost is ended by the code that resets the engine. */
 	if (failure != UMA_FAILURE_LOST) {
 		WRITE_ONCE(engine->job->queue->failed, true);
 		drm_sched_fault(&engine->job->queue->sched);
@@ -189,7 +189,7 @@ static void uma_engine_give_up(struct uma_engine *engine)
 	uma_engine_detach(engine, error, &done);
 	spin_unlock_irq(&engine->lock);
 
-	/* Before the fence signals: whoever waits for it can query the reason. */
+	/* Before the fence signals: a process that waits for it can query the reason. */
 	if (state.flags) {
 		uma_queue_guilty(done.queue, &state);
 		uma_event_job(engine, done.queue->pid, done.number, &state);
@@ -312,7 +312,7 @@ static void uma_reset_device(struct uma_device *uma)
 	if (!ret)
 		uma_event_reset(uma, NULL);
 
-	/* Before the first fence signals -ENODEV: whoever waits for it finds the queue lost. */
+	/* Before the first fence signals -ENODEV: then its queue has to be lost. */
 	if (ret)
 		uma_queues_lost(uma);
 	/* While nothing is pushed yet, so that the failed jobs get their own errors. */

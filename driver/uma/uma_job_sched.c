@@ -16,7 +16,7 @@
 #include "uma_device.h"
 #include "uma_job.h"
 
-/* Two jobs: one that has its engine or waits for it, and the runnable one behind it. */
+/* Two jobs: one that has its engine or waits for it, and the runnable one after it. */
 #define UMA_SCHED_CREDITS	2
 
 /* Dependencies on jobs of the same submit, which were not armed when the others were added. */

@@ -10,11 +10,11 @@
  * engine is the virtual time of the flow that was served last; a flow that becomes backlogged
  * starts there if it is behind, so idle time cannot be saved up.
  *
- * A client that opens a file for each job would start at the clock with each, and starve those that
- * keep their files, as the clock does not advance. So a new flow starts at the highest virtual time
- * of the flows whose files were closed. What these had while no other flow waited does not count:
- * nobody was kept waiting by it, and it may be a whole job. So that is ahead of the clock by no
- * more than a slice and a task, or by a job that cannot be preempted.
+ * A client that opens a file for each job would always start at the clock, which would not advance,
+ * and starve those that keep their files. So a new flow starts at the highest virtual time of the
+ * flows whose files were closed. Their last run does not count if no other flow waited meanwhile:
+ * it delayed nobody, and may be a whole job. So that time is ahead of the clock by no more than a
+ * slice and a task, or by a job that cannot be preempted.
  *
  * A job that can be preempted runs for a slice, and then until the virtual time of its flow exceeds
  * that of another one. Without other requests it is not preempted. Real-time flows preempt others
@@ -110,7 +110,7 @@ static struct uma_request *uma_sfq_dispatch(struct uma_sfq *sfq, u64 now)
 
 	rb = rb_first_cached(&sfq->backlogged[1]) ?: rb_first_cached(&sfq->backlogged[0]);
 	if (!rb) {
-		/* The engine is idle: whatever comes next starts after all that was. */
+		/* The engine is idle: the next flow starts after all earlier ones. */
 		memcpy(sfq->clock, sfq->latest, sizeof(sfq->clock));
 		return NULL;
 	}
@@ -197,24 +197,14 @@ void uma_sfq_remove(struct uma_sfq *sfq, struct uma_request *request)
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_sfq_remove);
 
-/**
- * uma_sfq_want - jobs wait for a resource that running jobs hold besides the engine, or no longer
- * @sfq: engine
- * @wanted: they do: preempt the running job after a slice
- */
+/* Jobs wait for hardware address spaces, so preempt running jobs after a slice; or no longer. */
 void uma_sfq_want(struct uma_sfq *sfq, bool wanted)
 {
 	sfq->wanted = wanted;
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_sfq_want);
 
-/**
- * uma_sfq_start - a job that can be preempted has started
- * @sfq: engine
- * @request: its request, which has been dispatched
- * @slice: minimum time that it runs
- * @now: time
- */
+/* A job that can be preempted, after @slice at the earliest, has started. */
 void uma_sfq_start(struct uma_sfq *sfq, struct uma_request *request, u64 slice, u64 now)
 {
 	sfq->running = request->flow;
@@ -223,7 +213,7 @@ void uma_sfq_start(struct uma_sfq *sfq, struct uma_request *request, u64 slice, 
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_sfq_start);
 
-/* When the running job has to be preempted, as things are. */
+/* When the running job has to be preempted, if no other request is queued before. */
 static u64 uma_sfq_preempt_at(const struct uma_sfq *sfq)
 {
 	const struct uma_flow *running = sfq->running, *flow;
@@ -244,13 +234,7 @@ static u64 uma_sfq_preempt_at(const struct uma_sfq *sfq)
 	return sfq->started + max(sfq->slice, div_u64(ns, uma_sfq_price[running->level]));
 }
 
-/**
- * uma_sfq_preempt - does the running job have to be preempted?
- * @sfq: engine
- * @now: time
- *
- * Return: true if it has to, at most once for each uma_sfq_start().
- */
+/* Does the running job have to be preempted? True at most once for each uma_sfq_start(). */
 bool uma_sfq_preempt(struct uma_sfq *sfq, u64 now)
 {
 	if (uma_sfq_preempt_at(sfq) > now)
@@ -276,13 +260,7 @@ void uma_sfq_leave(struct uma_sfq *sfq, struct uma_share *share)
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_sfq_leave);
 
-/**
- * uma_sfq_charge - charge a flow for the engine time of a job
- * @sfq: engine
- * @flow: flow of its request
- * @ns: how long it had the engine
- * @now: time
- */
+/* Charge a flow for @ns of engine time. */
 void uma_sfq_charge(struct uma_sfq *sfq, struct uma_flow *flow, u64 ns, u64 now)
 {
 	u64 crowded = sfq->crowded < now ? min(ns, now - sfq->crowded) : 0;
@@ -302,13 +280,7 @@ void uma_sfq_charge(struct uma_sfq *sfq, struct uma_flow *flow, u64 ns, u64 now)
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_sfq_charge);
 
-/**
- * uma_sfq_penalize - hold a client off the engine because a job hung
- * @sfq: engine
- * @share: state of the client
- * @ns: time that the job had the engine
- * @now: time
- */
+/* Hold a client off the engine for @ns, as long as its job had the engine before it hung. */
 void uma_sfq_penalize(struct uma_sfq *sfq, struct uma_share *share, u64 ns, u64 now)
 {
 	u32 i;
@@ -321,12 +293,7 @@ void uma_sfq_penalize(struct uma_sfq *sfq, struct uma_share *share, u64 ns, u64 
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_sfq_penalize);
 
-/**
- * uma_sfq_release - the engine is free
- * @sfq: engine
- * @now: time
- * @ready: if a request is dispatched it is added to this list
- */
+/* The engine is free. If a request is dispatched, it is added to @ready. */
 void uma_sfq_release(struct uma_sfq *sfq, u64 now, struct list_head *ready)
 {
 	sfq->running = NULL;
@@ -335,12 +302,7 @@ void uma_sfq_release(struct uma_sfq *sfq, u64 now, struct list_head *ready)
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_sfq_release);
 
-/**
- * uma_sfq_advance - end penalties, and dispatch if the engine is free
- * @sfq: engine
- * @now: time
- * @ready: if a request is dispatched it is added to this list
- */
+/* End penalties. If the engine is free and a request is dispatched, it is added to @ready. */
 void uma_sfq_advance(struct uma_sfq *sfq, u64 now, struct list_head *ready)
 {
 	struct uma_request *request;
@@ -360,12 +322,7 @@ void uma_sfq_advance(struct uma_sfq *sfq, u64 now, struct list_head *ready)
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_sfq_advance);
 
-/**
- * uma_sfq_next_event - when uma_sfq_advance() or uma_sfq_preempt() will have something to do
- * @sfq: engine
- *
- * Return: time, U64_MAX for never as things are.
- */
+/* When uma_sfq_advance() or uma_sfq_preempt() has to be called next; U64_MAX: at no known time. */
 u64 uma_sfq_next_event(const struct uma_sfq *sfq)
 {
 	const struct uma_flow *flow;

@@ -71,7 +71,7 @@ struct uma_sfq {
 	bool busy;	/* the engine has been dispatched to a request */
 	struct uma_flow *served;	/* flow of that request, or of the last */
 	u64 crowded;	/* since when another flow waits for it; U64_MAX: none does */
-	/* flow of the running job, if it can be preempted and has not been told to */
+	/* flow of the running job, if it can be preempted and preemption has not been requested */
 	struct uma_flow *running;
 	u64 started;	/* when it began to run */
 	u64 slice;	/* minimum time that it runs */

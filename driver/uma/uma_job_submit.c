@@ -302,7 +302,7 @@ static int uma_submit_admit(struct uma_submit *submit)
 
 		submit->failed = i;
 		ret = uma_queue_error(queue);
-		/* Destroyed since it was looked up: as if that had come first. */
+		/* Destroyed after it was looked up: as if it had been destroyed before. */
 		if (ret == -ECANCELED && READ_ONCE(queue->closed))
 			ret = -ENOENT;
 		if (ret)
@@ -329,8 +329,8 @@ static bool uma_submit_is_done(struct uma_job *job)
 }
 
 /*
- * Complete it here: the scheduler would wake two workers for that. The job was not armed, so it is
- * freed with the submit.
+ * Complete such a job here: the scheduler would wake two workers for that. It was not armed, so it
+ * is freed with the submit.
  */
 static void uma_submit_finish(struct uma_submit *submit, struct uma_submit_job *sj)
 {
@@ -362,7 +362,7 @@ static void uma_submit_push(struct uma_submit *submit)
 			continue;
 		}
 		job->submitted = ktime_get();
-			/* These are dropped by uma_done_signal(). */
+		/* These are dropped by uma_done_signal(). */
 		atomic_inc(&queue->usage->unfinished);
 		atomic_inc(&job->engine->load);
 		uma_pm_get_again(submit->uma);
@@ -429,9 +429,9 @@ static void uma_submit_cleanup(struct uma_submit *submit)
 }
 
 /*
- * With the caller's arrays copied. Nothing of it is between uma_enter() and drm_dev_exit(), for
- * which unplugs wait: others may hold the locks for long, and jobs are pushed one by one. If the
- * device goes meanwhile, the jobs end as those do that were pushed before.
+ * After the caller's arrays were copied. Not between uma_enter() and drm_dev_exit(), for which
+ * unplugs wait: others may hold the locks for long, and jobs are pushed one by one. If the device
+ * is unplugged meanwhile, the jobs end as those that were pushed before.
  */
 static int uma_submit_run(struct uma_submit *submit)
 {
@@ -439,7 +439,7 @@ static int uma_submit_run(struct uma_submit *submit)
 	struct uma_device *uma = submit->uma;
 	int ret;
 
-	/* That the device has gone is told before what else is wrong. */
+	/* -ENODEV takes precedence over other errors. */
 	if (uma_gone(uma))
 		return -ENODEV;
 	ret = uma_submit_prepare(submit) ?: uma_submit_lock(submit) ?:
@@ -447,7 +447,7 @@ static int uma_submit_run(struct uma_submit *submit)
 	if (ret)
 		return ret;
 	submit->failed = 0;
-	/* Resume here, where sleeping is allowed; where jobs run it is not. */
+	/* Resume the device here, where sleeping is allowed; where jobs are pushed it is not. */
 	ret = uma_pm_get(uma);
 	if (!ret) {
 		ret = uma_gone(uma) ? -ENODEV : uma_submit_admit(submit);

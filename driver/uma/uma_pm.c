@@ -164,7 +164,7 @@ void uma_pm_thermal(struct uma_device *uma)
 	queue_work(uma_wq, &uma->thermal_work);
 }
 
-/* Wake up those who poll the files. */
+/* Wake up processes that poll the files. */
 static void uma_pm_thermal_work(struct work_struct *work)
 {
 	struct uma_device *uma = container_of(work, struct uma_device, thermal_work);
@@ -173,14 +173,7 @@ static void uma_pm_thermal_work(struct work_struct *work)
 	sysfs_notify(&uma->drm.dev->kobj, NULL, "throttle_count");
 }
 
-/**
- * uma_pm_get - resume the engines
- * @uma: device
- *
- * Sleeps until they are powered: not for anything that a fence depends on.
- *
- * Return: 0 or an error.
- */
+/* Resume the engines, or return an error. Sleeps: not for anything that a fence depends on. */
 int uma_pm_get(struct uma_device *uma)
 {
 	return pm_runtime_resume_and_get(uma->drm.dev);

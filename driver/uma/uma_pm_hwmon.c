@@ -86,7 +86,7 @@ static int uma_hwmon_read_string(struct device *dev, enum hwmon_sensor_types typ
 static umode_t uma_hwmon_is_visible(const void *data, enum hwmon_sensor_types type, u32 attr,
 				    int channel)
 {
-	/* By the energy of a job of somebody else one could tell its length, and what is in it. */
+	/* The energy of another user's job would reveal its duration and something of its data. */
 	return type == hwmon_energy && attr == hwmon_energy_input ? 0400 : 0444;
 }
 

@@ -67,7 +67,7 @@ static u64 uma_client_bytes(struct drm_file *file)
 	u64 bytes = 0;
 	int id = 0;
 
-	/* Any number of handles, and the file needs the lock for each that it uses. */
+	/* There may be any number of handles, and each ioctl that uses one needs the lock. */
 	do {
 		spin_lock(&file->table_lock);
 		obj = idr_get_next(&file->object_idr, &id);

@@ -111,8 +111,8 @@ static ssize_t name##_show(struct device *dev, struct device_attribute *attr, ch
 static DEVICE_ATTR_RO(name)
 
 /*
- * How busy a device is may be known by all, as of processors by /proc/stat, in the same unit; for
- * how long a single job of somebody else runs needs what DRM_UMA_COUNTERS of an engine does.
+ * Everybody may know the load of a device, as that of processors in /proc/stat, in the same unit.
+ * How long a single job of another user takes needs the capability for the counters of an engine.
  */
 static u64 uma_sysfs_busy_us(u64 ns)
 {

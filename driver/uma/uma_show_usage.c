@@ -106,9 +106,8 @@ void uma_show_fdinfo(struct drm_printer *p, struct drm_file *file)
 }
 
 /*
- * Counters, all of 64 bits: sums over the jobs of a queue and of an engine. They come from the
- * completion records, so no register is read for each job, and a reset of the device does not clear
- * them.
+ * Counters, all of 64 bits: sums over the jobs of a queue or of an engine. Their source are the
+ * completion records, so no registers are read, and a reset of the device does not clear them.
  */
 static void uma_counters_add(struct drm_uma_counters *sum, const struct drm_uma_counters *job)
 {
@@ -120,13 +119,7 @@ static void uma_counters_add(struct drm_uma_counters *sum, const struct drm_uma_
 		to[i] += from[i];
 }
 
-/**
- * uma_engine_count - update the counters after a job ended or was preempted
- * @engine: engine of the job, its lock held
- * @ended: it ended
- * @error: error of the job's fence
- * @ns: time on the engine
- */
+/* Update the counters after a job, which had the engine for @ns, ended or was preempted. */
 void uma_engine_count(struct uma_engine *engine, bool ended, int error, u64 ns)
 {
 	const struct uma_result *result = &engine->result;

@@ -323,9 +323,9 @@ static int uma_bind_lookup(struct uma_bind *bind, struct drm_file *file)
 /*
  * Everything that can fail: the mappings, which can be undone, and memory for the page table.
  * What follows may have to wait for jobs, and for a reset. No unplug shall wait for that, nor for
- * as many operations and tables as somebody likes: it waits for one table at most. Whoever lets
- * go of the device waits for the lock of the address space, as long as there is a page table, and
- * what had begun fails at its next table.
+ * any number of operations and tables: it waits for one table at most. Unbinding this device waits
+ * for the lock of the address space, while it has a page table; a bind in progress then fails at
+ * its next table.
  */
 static int uma_bind_prepare(struct uma_bind *bind, struct uma_vm *vm, struct uma_map_txn *txn)
 {

@@ -19,7 +19,7 @@
 /* Timeout of invalidations of slots without jobs, which do not have to wait for a tile. */
 #define UMA_IDLE_INVAL_MS	1000
 
-/* For each by itself: an unplug does not wait for as many as somebody binds. */
+/* Enters the device for one table only, so that an unplug does not wait for any number of them. */
 static int uma_mmu_alloc_table(struct uma_pt *pt, struct uma_pt_table *table)
 {
 	struct uma_device *uma = pt->priv;
@@ -90,7 +90,7 @@ static void uma_mmu_unlock(struct uma_device *uma)
 
 /*
  * The slot of an address space; -ENOENT if the device cannot reach the address space. Otherwise an
- * invalidation has to confirm that, which cannot be had from a device that is wedged or unbound
+ * invalidation has to confirm that, which is not possible if the device is wedged or unbound
  * (-ENODEV), or only after the reset that is pending (-ETIMEDOUT).
  */
 static int uma_mmu_slot(struct uma_vm *vm)
@@ -207,7 +207,7 @@ bool uma_mmu_invalidate_confirmed(struct uma_vm *vm, u64 start, u64 end)
  * May be called during memory reclaim. An address space with jobs on the device is left alone, as
  * its invalidation would have to wait for them.
  *
- * Return: true if it has none; false also if that cannot be told now.
+ * Return: true if it has none; false also if that is not known at once.
  */
 bool uma_mmu_tryidle(struct uma_vm *vm)
 {
