@@ -5,6 +5,7 @@
  * tasks take long, so that a job lasts for as long as a test needs it, on a slow machine too, until
  * hurry() has the rest of it done at once. All are in one file, as all need long jobs.
  */
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -243,6 +244,28 @@ TEST_F(preempt, own_queues)
 	client_close(&l.c);
 }
 
+/* As longjob_start(), of fewer tasks, perhaps with a buffer. Returns the stamps of the tasks. */
+static struct uma_task_stamp *longjob_start_stamped(struct longjob *l, __u32 tasks,
+						    const struct drm_uma_job_bo *bo)
+{
+	struct drm_uma_job job = {
+		.queue_id = l->queue, .tasks_addr = l->tasks.va, .task_count = tasks,
+	};
+	struct drm_uma_sync sync;
+	struct buf stamps;
+
+	client_buf(&l->c, &stamps,
+		   (tasks * sizeof(struct uma_task_stamp) + PAGE - 1) & ~(PAGE - 1));
+	l->done = syncobj_create(l->c.fd, false);
+	sync = sync_out(l->done);
+	job.stamps_addr = stamps.va;
+	job.syncs = array_of(&sync, sizeof(sync), 1);
+	if (bo)
+		job.bos = array_of(bo, sizeof(*bo), 1);
+	ASSERT_EQ(0, submit_try(l->c.fd, &job, 1, NULL));
+	return stamps.map;
+}
+
 /* What a queue says that it did is what one job does, however often it was stopped. */
 TEST_F(preempt, counts)
 {
@@ -250,23 +273,13 @@ TEST_F(preempt, counts)
 	struct drm_uma_counters_get get = {
 		.size = sizeof(sum), .data = (uintptr_t)&sum,
 	};
-	struct drm_uma_job job = { .task_count = TASKS };
 	struct uma_task_stamp *stamp;
-	struct drm_uma_sync sync;
 	struct longjob l, other;
-	struct buf stamps;
 	unsigned int i;
 
 	longjob_open(&l, self);
 	longjob_open(&other, self);
-	client_buf(&l.c, &stamps, (TASKS * sizeof(*stamp) + PAGE - 1) & ~(PAGE - 1));
-	l.done = syncobj_create(l.c.fd, false);
-	sync = sync_out(l.done);
-	job.queue_id = l.queue;
-	job.tasks_addr = l.tasks.va;
-	job.stamps_addr = stamps.va;
-	job.syncs = array_of(&sync, sizeof(sync), 1);
-	ASSERT_EQ(0, submit_try(l.c.fd, &job, 1, NULL));
+	stamp = longjob_start_stamped(&l, TASKS, NULL);
 	longjob_start(&other);
 	while (preemptions(self) < 2)
 		usleep(1000);
@@ -279,13 +292,69 @@ TEST_F(preempt, counts)
 	EXPECT_EQ(0, sum.faults + sum.timeouts);
 	EXPECT_EQ(TASKS * WORDS * sizeof(float) + TASKS * sizeof(*stamp), sum.write_bytes);
 	/* Every task has its stamp, in their order. */
-	stamp = stamps.map;
 	for (i = 0; i < TASKS; i++) {
 		EXPECT_LE(le64toh(stamp[i].start), le64toh(stamp[i].end));
 		EXPECT_LT(i ? le64toh(stamp[i - 1].start) : 0, le64toh(stamp[i].start));
 	}
 	client_close(&l.c);
 	client_close(&other.c);
+}
+
+/* Tasks that ended in a time of the device's clock. */
+static unsigned int stamps_between(const struct uma_task_stamp *stamp, __u64 start, __u64 end)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < TASKS; i++)
+		n += le64toh(stamp[i].end) > start && le64toh(stamp[i].end) <= end;
+	return n;
+}
+
+/*
+ * The fence of a preempted job on a shared buffer signals when all of the job is done. Until then
+ * each other client has as much of the engine, a slice and a tile, which is less than two tasks.
+ */
+TEST_F(preempt, fence_of_a_buffer)
+{
+	/* What begins before the job is queued, on a slow machine, is more than that. */
+	const unsigned int tasks = 20, more = 4;
+	struct longjob l, other[2];
+	struct uma_task_stamp *stamp, *theirs[2];
+	struct drm_uma_timestamp now = {};
+	struct drm_uma_job_bo bo = { .flags = DRM_UMA_JOB_BO_WRITE };
+	struct pollfd fd = { .events = POLLIN };
+	unsigned int i, n;
+
+	for (i = 0; i < 2; i++) {
+		longjob_open(&other[i], self);
+		theirs[i] = longjob_start_stamped(&other[i], TASKS, NULL);
+	}
+	longjob_open(&l, self);
+	bo.handle = l.data.handle;
+	ASSERT_EQ(0, prime_export_try(l.c.fd, bo.handle, DRM_CLOEXEC, &fd.fd));
+	for (i = 0; i < 2; i++)
+		while (!longjob_tasks(&other[i]))
+			usleep(1000);
+	stamp = longjob_start_stamped(&l, tasks, &bo);
+	ASSERT_EQ(0, do_ioctl(l.c.fd, DRM_IOCTL_UMA_TIMESTAMP, &now));
+	while (longjob_tasks(&l) < 2)
+		usleep(1000);
+	EXPECT_EQ(0, poll(&fd, 1, 0));
+	EXPECT_EQ(1, poll(&fd, 1, -1));
+	EXPECT_EQ(tasks, longjob_tasks(&l));
+	for (i = 0; i < 2; i++) {
+		EXPECT_EQ(0, syncobj_status(other[i].c.fd, other[i].done));
+		n = stamps_between(theirs[i], now.device, le64toh(stamp[tasks - 1].end));
+		harness_diag("%u tasks beside %u", n, tasks);
+		EXPECT_LE(n, tasks + more);
+		EXPECT_GE(n, tasks - more);
+	}
+	close(fd.fd);
+	for (i = 0; i < 2; i++) {
+		EXPECT_TRUE(longjob_right(&other[i]));
+		client_close(&other[i].c);
+	}
+	client_close(&l.c);
 }
 
 /* Start a job and have it preempted: a neighbour got a job done before it. */
