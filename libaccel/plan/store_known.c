@@ -88,15 +88,20 @@ static bool is_kept_well(int fd)
  */
 static int lease(int fd)
 {
-	char path[32];
+	struct stat given, opened;
+	char path[40];
 	int own;
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	/* The table of this thread: it may have one of its own. */
+	snprintf(path, sizeof(path), "/proc/thread-self/fd/%d", fd);
 	own = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (own >= 0 && !fcntl(own, F_SETSIG, SIGURG) && !fcntl(own, F_SETLEASE, F_RDLCK))
+	if (own < 0)
+		return -1;
+	if (!fstat(fd, &given) && !fstat(own, &opened) && given.st_dev == opened.st_dev &&
+	    given.st_ino == opened.st_ino && !fcntl(own, F_SETSIG, SIGURG) &&
+	    !fcntl(own, F_SETLEASE, F_RDLCK))
 		return own;
-	if (own >= 0)
-		close(own);
+	close(own);
 	return -1;
 }
 
@@ -125,6 +130,9 @@ struct accel_file_stamp store_stamp(int fd)
 	/* A write after the lease is given up sets a time that is too recent for a stamp now. */
 	ret = clock_gettime(CLOCK_REALTIME, &now) || statx(own, "", AT_EMPTY_PATH, wanted, &st) ||
 	      (st.stx_mask & wanted) != wanted || !S_ISREG(st.stx_mode);
+	/* Closing is not enough: a process that was forked meanwhile has it open. */
+	if (fcntl(own, F_SETLEASE, F_UNLCK))
+		ret = -1;
 	close(own);
 	if (ret)
 		return stamp;
