@@ -822,7 +822,8 @@ static bool falls(int64_t row, int64_t queries)
 }
 
 /* Each key's score is @step above the one before it, or below. */
-static void growing_case(struct op_env *env, double step, uint32_t dtype, int64_t queries)
+static void growing_case(struct op_env *env, double step, uint32_t dtype, int64_t queries,
+			 double unit)
 {
 	const int64_t q[] = { 1, queries, 1, FAR_HEAD }, k[] = { 1, 2 * FAR_KEYS, 1, FAR_HEAD };
 	struct accel_attention_desc d = ACCEL_ATTENTION_DESC_INIT;
@@ -846,7 +847,7 @@ static void growing_case(struct op_env *env, double step, uint32_t dtype, int64_
 		put(&d.k, (int64_t[]) { 0, j, 0, 0 }, (double)(j & ~7));
 		put(&d.k, (int64_t[]) { 0, j, 0, 1 }, (double)(j & 7));
 		for (e = 0; e < FAR_HEAD; e++)
-			put(&d.v, (int64_t[]) { 0, j, 0, e }, (double)(j * 5 % 7 + e));
+			put(&d.v, (int64_t[]) { 0, j, 0, e }, unit * (double)(j * 5 % 7 + e));
 		for (r = 0; r < 2; r++) {
 			const double x = exp(step * (double)(r ? -j : j - last));
 
@@ -859,7 +860,7 @@ static void growing_case(struct op_env *env, double step, uint32_t dtype, int64_
 		fail_msg("%s: growing scores do not run", env->kernels);
 	for (r = 0; r < queries; r++)
 		for (e = 0; e < FAR_HEAD; e++) {
-			const double got = oracle_load(&d.d, (int64_t[]) { 0, r, 0, e });
+			const double got = oracle_load(&d.d, (int64_t[]) { 0, r, 0, e }) / unit;
 			const uint32_t down = falls(r, queries);
 			const double is = want[e][down] / sum[down];
 
@@ -879,8 +880,10 @@ static void test_growing(struct op_env *env)
 	uint32_t i;
 
 	for (i = 0; i < ARRAY_SIZE(steps) * ARRAY_SIZE(queries); i++) {
-		growing_case(env, steps[i / 3], ACCEL_F32, queries[i % 3]);
-		growing_case(env, steps[i / 3], ACCEL_BF16, queries[i % 3]);
+		growing_case(env, steps[i / 3], ACCEL_F32, queries[i % 3], 1);
+		growing_case(env, steps[i / 3], ACCEL_BF16, queries[i % 3], 1);
+		/* Weighted sums are as large as numbers may be, as weights are at most 1. */
+		growing_case(env, steps[i / 3], ACCEL_BF16, queries[i % 3], 0x1p114);
 	}
 }
 

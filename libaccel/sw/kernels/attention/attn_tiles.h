@@ -16,7 +16,7 @@
 
 /* Largest scores that are found side by side */
 #define TOPS		4u
-/* Powers of 2 that weights may be above 1 */
+/* The first weights are 2^-LAG, so that larger ones need not change sums soon */
 #define LAG		8
 
 static void tiles_open(void)
@@ -142,12 +142,13 @@ static void scores(const struct attn_group *g)
 }
 
 /*
- * Sums that lie in memory are not multiplied for the sake of a largest score that is a
- * little larger: weights may be up to 2^LAG until then.
+ * Sums that lie in memory are not multiplied for the sake of a largest score that is a little
+ * larger: what is subtracted from scores is up to LAG powers of 2 above the largest. No weight
+ * exceeds 1, so sums are finite wherever those of the definition are.
  */
 V_INLINE vf tiles_shift(vf most, vf old, float c)
 {
-	return v_if_less(most, v_add(old, v_set(LAG / c)), old, most);
+	return v_if_less(old, most, v_add(most, v_set(LAG / c)), old);
 }
 
 static void values(const struct attn_group *g)
