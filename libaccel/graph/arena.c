@@ -17,12 +17,6 @@ static uint64_t padded(uint64_t bytes)
 	return (bytes + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
 }
 
-/* The store whose memory it is in */
-static uint32_t whole_of(const struct net *net, uint32_t store)
-{
-	return net->stores[store].part_of == NO_VALUE ? store : net->stores[store].part_of;
-}
-
 /* Which steps each store lives for; results live for ever, and parts have no life of their own. */
 static void find_lives(struct net *net)
 {
@@ -80,7 +74,7 @@ static bool read_once(const struct net *net, const struct node *node, uint32_t k
 
 	for (i = 0; i < node->arg_count; i++) {
 		v = &net->values[node->args[i].value];
-		if (v->store == a->store && i != k &&
+		if (whole_of(net, v->store) == whole_of(net, a->store) && i != k &&
 		    (node->args[k].arg == ACCEL_ARG_RESIDUAL || !same_place(v, a)))
 			return false;
 	}

@@ -337,8 +337,9 @@ static bool results_apart(const struct net *net, const struct node *node)
 
 	for (i = 0; i < node->arg_count; i++)
 		for (k = 0; k < node->arg_count && node->args[i].result; k++)
-			if (k != i && net->values[node->args[i].value].store ==
-				      net->values[node->args[k].value].store)
+			if (k != i &&
+			    whole_of(net, net->values[node->args[i].value].store) ==
+				    whole_of(net, net->values[node->args[k].value].store))
 				return false;
 	return true;
 }
@@ -367,13 +368,35 @@ static int check_host(struct net *net, const struct node *node)
 	return ret;
 }
 
+/* Are the results of a node in no memory that has parts, but for the part that is its own? */
+static bool writes_apart(const struct net *net, uint32_t index)
+{
+	const struct node *node = &net->nodes[index];
+	uint32_t k, store, by;
+
+	for (k = 0; k < node->arg_count; k++) {
+		store = net->values[node->args[k].value].store;
+		by = net->stores[store].node;
+		if (!node->args[k].result || by == index || by == NO_VALUE)
+			continue;
+		if (net->stores[store].part_of != NO_VALUE ||
+		    concat_in_place(net, &net->nodes[by]))
+			return false;
+	}
+	return true;
+}
+
 /*
- * Memory with parts is written by nobody else, and none of these by the CPU: binding finds what
- * engines would write over their inputs.
+ * Memory with parts is written by those who write the parts, and by none of them on the CPU:
+ * binding finds what engines would write over their inputs.
  */
 static bool parts_apart(const struct net *net)
 {
 	uint32_t i;
+
+	for (i = 0; i < net->order_count; i++)
+		if (!writes_apart(net, net->order[i]))
+			return false;
 
 	for (i = 0; i < net->store_count; i++) {
 		const struct store *s = &net->stores[i];

@@ -439,6 +439,12 @@ struct net {
 	uint64_t macs;
 };
 
+/* The store whose memory a store is in */
+static inline uint32_t whole_of(const struct net *net, uint32_t store)
+{
+	return net->stores[store].part_of == NO_VALUE ? store : net->stores[store].part_of;
+}
+
 /**
  * struct net_key - what tells nets of a program from each other
  * @symbols: numbers

@@ -14,6 +14,8 @@
 
 /* Addresses of the neural engine are multiples of this. */
 #define NEURAL_ALIGN	64
+/* How often a store may fail to move */
+#define TRIES		4
 
 /**
  * struct columns - where a store is in another
@@ -35,7 +37,8 @@ struct columns {
  * @use_first: by store: its first argument, NODE_MAX_ARGS for each node, or NO_VALUE
  * @use_next: by argument: the next one of its store, or NO_VALUE
  * @places: by store: where it is, if it is a part of another
- * @stays: by store: it is a result of the graph, or others are parts of it
+ * @stays: by store, from TRIES on: it is a result of the graph, others are parts of it, or it could
+ *	not move so often, so that compiling takes time in proportion to the nodes
  * @node: concatenation
  * @root: store in whose memory its result is
  * @bits: of an element
@@ -53,7 +56,7 @@ struct work {
 	uint32_t *use_first;
 	uint32_t *use_next;
 	struct columns *places;
-	bool *stays;
+	uint8_t *stays;
 	uint32_t node;
 	uint32_t root;
 	uint32_t bits;
@@ -175,12 +178,15 @@ static bool keep_kernels(const struct work *w, const struct accel_candidate *bef
 	uint32_t use, part = 0, i = 0;
 	struct accel_candidate c;
 
-	for (use = next_use(w, &part, NO_VALUE); use != NO_VALUE; use = next_use(w, &part, use))
-		if (!find_kernel(w->net, &w->net->nodes[use / NODE_MAX_ARGS], &c) ||
-		    !same_kernel(&c, &before[i++]) ||
+	for (use = next_use(w, &part, NO_VALUE); use != NO_VALUE; use = next_use(w, &part, use)) {
+		const struct node *node = &w->net->nodes[use / NODE_MAX_ARGS];
+		const uint32_t value = node->args[use % NODE_MAX_ARGS].value;
+
+		if (!find_kernel(w->net, node, &c) || !same_kernel(&c, &before[i++]) ||
 		    (c.engine == ACCEL_ENGINE_NEURAL &&
-		     w->places[w->moves[part]].at * w->bits / 8 % NEURAL_ALIGN))
+		     w->net->values[value].offset * w->bits / 8 % NEURAL_ALIGN))
 			return false;
+	}
 	return true;
 }
 
@@ -231,7 +237,7 @@ static bool add_move(struct work *w, const struct value *v, const struct columns
 	const struct store *s = &w->net->stores[v->store];
 	uint32_t i;
 
-	if (s->kind != STORE_ARENA || s->node == NO_VALUE || w->stays[v->store] ||
+	if (s->kind != STORE_ARENA || s->node == NO_VALUE || w->stays[v->store] >= TRIES ||
 	    !value_fills(w->net, v))
 		return false;
 	for (i = 0; i < w->count; i++)
@@ -293,6 +299,7 @@ static void try_concat(struct work *w, uint32_t index)
 	struct node *node = &w->net->nodes[index];
 	const struct value *d = &w->net->values[node_result(node)];
 	struct accel_candidate *before;
+	uint32_t i;
 
 	w->node = index;
 	w->bits = accel_type_bits(d->type);
@@ -301,10 +308,13 @@ static void try_concat(struct work *w, uint32_t index)
 		return;
 	before = find_kernels(w);
 	if (before && move(w) && concat_in_place(w->net, node) && keep_kernels(w, before)) {
-		w->stays[w->root] = true;
+		w->stays[w->root] = TRIES;
 		node->rules |= 1u << ACCEL_PASS_CONCAT;
-	} else if (before) {
-		move_back(w);
+	} else {
+		if (before)
+			move_back(w);
+		for (i = 0; i < w->count; i++)
+			w->stays[w->moves[i]] += w->stays[w->moves[i]] < TRIES;
 	}
 	free(before);
 }
@@ -345,7 +355,7 @@ static void find_stores(struct work *w)
 			w->use_first[store] = i * NODE_MAX_ARGS + k;
 		}
 	for (i = 0; i < net->output_count; i++)
-		w->stays[net->values[net->outputs[i]].store] = true;
+		w->stays[net->values[net->outputs[i]].store] = TRIES;
 }
 
 int pass_concat(struct net *net)

@@ -786,6 +786,25 @@ static void test_concat_lives(void **arg)
 	assert_concats(bed, 1, 0);
 }
 
+/* Who reads the whole and a part of it writes in the place of neither. */
+static void test_concat_whole(void **arg)
+{
+	struct bed *bed = *arg;
+	uint32_t x, y, z;
+
+	x = add_input(bed, "x", ACCEL_F32, 2, DIMS(1, 48));
+	y = SIN(x);
+	z = CONCAT(0, y, SIN(add_input(bed, "more", ACCEL_F32, 2, DIMS(6, 48))));
+	add_output(bed, "y", SIN(add_binary(bed, "rows", ACCEL_BINARY_MUL, z, y)));
+	assert_concats(bed, 1, 0);
+	x = add_input(bed, "x", ACCEL_F32, 2, DIMS(40, 24));
+	y = PRODUCT(x, 24, 24);
+	z = CONCAT(1, y, SIN(PRODUCT(SIN(x), 24, 24)));
+	z = add_binary(bed, "sum", ACCEL_BINARY_ADD, PRODUCT(y, 24, 48), z);
+	add_output(bed, "y", SIN(z));
+	assert_concats(bed, 1, 0);
+}
+
 /* What has to be copied is: all of what it is put together with, then. */
 static void test_not_in_place(void **arg)
 {
@@ -838,16 +857,27 @@ static void test_not_in_place(void **arg)
 /* The neural engine writes to multiples of 64 bytes only. */
 static void test_concat_neural(void **arg)
 {
+	struct accel_shape_desc rows = ACCEL_SHAPE_DESC_INIT(ACCEL_SHAPE_SLICE);
 	struct accel_compile_opts opts = ACCEL_COMPILE_OPTS_INIT;
 	struct bed *bed = *arg;
 	struct accel_program *program;
 	struct accel_state *s;
-	uint32_t n, x, y;
+	uint32_t n, x, y, z;
 
 	opts.engine = ACCEL_ENGINE_NEURAL;
-	for (n = 24; n <= 32; n += 8) {
-		x = add_input(bed, "x", ACCEL_F16, 2, DIMS(5, n));
+	for (n = 24; n <= 40; n += 8) {
+		x = add_input(bed, "x", ACCEL_F16, 2, DIMS(5, n == 40 ? 32 : n));
 		y = add_binary(bed, "twice", ACCEL_BINARY_ADD, x, x);
+		if (n == 40) {
+			/* Rows of 64 bytes are apart by 80 then, and one of them is read. */
+			z = add_node(bed, "rows", &rows.hdr, 5, (uint32_t[]) {
+				y, LIST(1), LIST(5), LIST(0), LIST(1)
+			});
+			add_output(bed, "rows", add_binary(bed, "rows", ACCEL_BINARY_ADD, z, z));
+			x = add_node(bed, "cut", &rows.hdr, 5, (uint32_t[]) {
+				x, LIST(0), LIST(8), LIST(1), LIST(1)
+			});
+		}
 		x = add_binary(bed, "square", ACCEL_BINARY_MUL, x, x);
 		add_output(bed, "y", CONCAT(1, y, x));
 		program = NULL;
@@ -916,6 +946,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_dense_lists, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_concat_axes, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_concat_lives, bed_setup, bed_teardown),
+		cmocka_unit_test_setup_teardown(test_concat_whole, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_not_in_place, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_concat_neural, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_large, bed_setup, bed_teardown),
