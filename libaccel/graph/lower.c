@@ -171,6 +171,9 @@ static int choose_side(struct net *net, struct node *node)
 	for (i = 0; i < node->arg_count; i++)
 		if (node->host && type_is_blocks(net->values[node->args[i].value].type))
 			return net_fail(net, -EOPNOTSUPP, node, "the CPU reads no blocks");
+	for (i = 0; i < node->arg_count; i++)
+		if (node->host && accel_type_bits(net->values[node->args[i].value].type) < 8)
+			return net_fail(net, -EOPNOTSUPP, node, "the CPU reads no 4-bit numbers");
 	if (node->host && (!host_can(&node->desc->hdr) || is_quantised(node)))
 		return net_fail(net, -EOPNOTSUPP, node, "no engine has its types, nor has the CPU");
 	return 0;

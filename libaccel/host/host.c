@@ -230,8 +230,14 @@ static int elementwise(const struct accel_desc *desc, const struct host_tensor *
 int host_run(const struct accel_desc *desc, const struct host_tensor *t, uint32_t count,
 	     char *why, size_t size)
 {
+	uint32_t i;
 	int ret;
 
+	for (i = 0; i < count; i++)
+		if (accel_type_bits(t[i].type) < 8) {
+			snprintf(why, size, "the CPU reads no 4-bit numbers");
+			return -EINVAL;
+		}
 	snprintf(why, size, "its tensors do not fit");
 	switch (desc->op) {
 	case ACCEL_OP_CONCAT:

@@ -274,11 +274,13 @@ bool type_is_real(uint32_t type)
 static int int_bits(uint32_t type)
 {
 	switch (type) {
+	case ACCEL_S4:
 	case ACCEL_S8:
 	case ACCEL_HOST_S16:
 	case ACCEL_S32:
 	case ACCEL_HOST_S64:
 		return -(int)accel_type_bits(type);
+	case ACCEL_U4:
 	case ACCEL_U8:
 	case ACCEL_HOST_U16:
 	case ACCEL_HOST_U32:
@@ -325,6 +327,17 @@ static int wrap(struct import *im, uint32_t from, uint32_t type, uint32_t *value
 	return ret;
 }
 
+/* Numbers that only the CPU has as 32-bit integers, as it has none of 4 bits */
+static int as_engine_integers(struct import *im, uint32_t *value)
+{
+	struct accel_copy_desc copy = ACCEL_COPY_DESC_INIT;
+
+	if (v_type(im, *value) < ACCEL_HOST_S64)
+		return 0;
+	copy.d.dtype = ACCEL_S32;
+	return im_one(im, &copy.hdr, *value, value);
+}
+
 /*
  * Another type for the same numbers: towards zero into integers, the low bits of larger ones,
  * "not zero" into bool.
@@ -340,6 +353,11 @@ int im_cast(struct import *im, uint32_t value, uint32_t type, uint32_t *out)
 	*out = value;
 	if (ret || ref.type == type)
 		return ret;
+	if (accel_type_bits(ref.type) < 8 && type >= ACCEL_HOST_S64) {
+		copy.d.dtype = ACCEL_S32;
+		ret = im_one(im, &copy.hdr, value, &value);
+		return ret ? ret : im_cast(im, value, type, out);
+	}
 	if (type == ACCEL_HOST_BOOL) {
 		ret = im_scalar(im, type_is_real(ref.type) ? ACCEL_F32 : ACCEL_HOST_S64, 0, &zero);
 		return ret ? ret : im_binary(im, ACCEL_BINARY_NE, value, zero, out);
@@ -356,6 +374,10 @@ int im_cast(struct import *im, uint32_t value, uint32_t type, uint32_t *out)
 		if (ret)
 			return ret;
 	}
+	if (accel_type_bits(type) < 8)
+		ret = as_engine_integers(im, &value);
+	if (ret)
+		return ret;
 	copy.d.dtype = type;
 	return im_one(im, &copy.hdr, value, out);
 }

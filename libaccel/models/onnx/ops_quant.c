@@ -193,7 +193,7 @@ int dequantize(struct import *im, const struct ref *x, const struct scaled *s, u
 			ret = im_binary(im, ACCEL_BINARY_SUB, value, zero, &value);
 	}
 	if (!ret)
-		ret = im_one(im, &copy.hdr, value, &value);
+		ret = im_cast(im, value, real, &value);
 	if (!ret && s->zero.here && x->type != ACCEL_S32) {
 		ret = spread(im, x, s, &s->zero, &zero);
 		if (!ret)

@@ -570,6 +570,81 @@ static void test_no_frames(void **arg)
 	must_refuse(t, -EBADMSG, "frames that are 0 apart");
 }
 
+/* Numbers of 4 bits meet types that only the CPU has; the low bits of what does not fit stay. */
+static void test_four_bits(void **arg)
+{
+	static const uint8_t packed[8] = { 0x91, 0xb6, 0xdb, 0x70, 0x8f, 0x25, 0xc3, 0x4e };
+	static const char *const names[] = { "d", "l", "ul", "s", "us", "ui", "b" };
+	static const int types[] = { F64, S64, U64, S16, U16, U32, BOOL };
+	double d[16], wide[16];
+	int64_t l[16], far[16];
+	uint64_t ul[16];
+	int16_t sh[16];
+	uint16_t us[16];
+	uint32_t ui[16], k;
+	uint8_t bools[16], bytes[16];
+	struct tested *t;
+	struct bytes n;
+	int i, to;
+
+	for (i = 0; i < 16; i++) {
+		const int x = (packed[i / 2] >> i % 2 * 4 & 15) - (packed[i / 2] >> i % 2 * 4 & 8) * 2;
+
+		d[i] = x;
+		l[i] = x;
+		ul[i] = (uint64_t)(int64_t)x;
+		sh[i] = (int16_t)x;
+		us[i] = (uint16_t)x;
+		ui[i] = (uint32_t)x;
+		bools[i] = x != 0;
+		bytes[i] = (uint8_t)x;
+		far[i] = x + 16 * (i % 3);
+		wide[i] = x + (x < 0 ? -0.25 : 0.25);
+	}
+	t = BEGIN(*arg, CONST("x", S4, packed, 4, 4), IO("far", S64, far, 4, 4),
+		  IO("wide", F64, wide, 4, 4), CONST("odd", S4, packed, 16));
+	for (k = 0; k < sizeof(types) / sizeof(*types); k++) {
+		n = op(NULL, "Cast", "x", names[k]);
+		attr_int(&n, "to", types[k]);
+		add_op(t, &n);
+	}
+	n = op(NULL, "Cast", "x", "u8");
+	attr_int(&n, "to", U8);
+	add_op(t, &n);
+	for (to = 0; to < 2; to++) {
+		n = op(NULL, "Cast", to ? "wide" : "far", to ? "fq" : "lq");
+		attr_int(&n, "to", S4);
+		add_op(t, &n);
+		n = op(NULL, "Cast", to ? "fq" : "lq", to ? "f2" : "l2");
+		attr_int(&n, "to", S64);
+		add_op(t, &n);
+	}
+	n = op(NULL, "Cast", "odd", "line");
+	attr_int(&n, "to", S64);
+	add_op(t, &n);
+	GIVES(t, IO("d", F64, d, 4, 4), IO("l", S64, l, 4, 4), IO("ul", U64, ul, 4, 4),
+	      IO("s", S16, sh, 4, 4), IO("us", U16, us, 4, 4), IO("ui", U32, ui, 4, 4),
+	      IO("b", BOOL, bools, 4, 4), IO("u8", U8, bytes, 4, 4), IO("l2", S64, l, 4, 4),
+	      IO("f2", S64, l, 4, 4), IO("line", S64, l, 16));
+}
+
+/* Scales of binary64 by numbers of 4 bits in even rows */
+static void test_four_bit_scales(void **arg)
+{
+	static const uint8_t packed[8] = { 0x91, 0xb6, 0xdb, 0x70, 0x8f, 0x25, 0xc3, 0x4e };
+	static const double scale = 0.1;
+	double want[16];
+	struct tested *t;
+	int i;
+
+	for (i = 0; i < 16; i++)
+		want[i] = 0.1 * ((packed[i / 2] >> i % 2 * 4 & 15) -
+				 (packed[i / 2] >> i % 2 * 4 & 8) * 2);
+	t = BEGIN(*arg, CONST("x", S4, packed, 4, 4), SCALAR("scale", F64, &scale));
+	ONE(t, NULL, "DequantizeLinear", "x scale", "y");
+	GIVES(t, IO("y", F64, want, 4, 4));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
 
 int main(void)
@@ -579,6 +654,7 @@ int main(void)
 		TEST(test_transposed), TEST(test_integer), TEST(test_pools), TEST(test_center),
 		TEST(test_affine), TEST(test_stft), TEST(test_half), TEST(test_lengths),
 		TEST(test_mel), TEST(test_det), TEST(test_ignored), TEST(test_no_frames),
+		TEST(test_four_bits), TEST(test_four_bit_scales),
 	};
 
 	return cmocka_run_group_tests_name("onnx_host", tests, NULL, NULL);
