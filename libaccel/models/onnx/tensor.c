@@ -13,7 +13,7 @@
 #define MAX_ELEMENTS	(1LL << 40)
 /* Bytes that tensors may become: for each of the file, and at least */
 #define GROWTH		64
-#define MIN_GROWTH	(64ull << 20)
+#define MIN_GROWTH	(256ull << 20)
 
 /* The graph's type, 0: none. */
 uint32_t type_of(int64_t onnx)
