@@ -588,7 +588,7 @@ static void test_four_bits(void **arg)
 	int i, to;
 
 	for (i = 0; i < 16; i++) {
-		const int x = (packed[i / 2] >> i % 2 * 4 & 15) - (packed[i / 2] >> i % 2 * 4 & 8) * 2;
+		const int bits = packed[i / 2] >> i % 2 * 4 & 15, x = bits - (bits & 8) * 2;
 
 		d[i] = x;
 		l[i] = x;
@@ -637,9 +637,11 @@ static void test_four_bit_scales(void **arg)
 	struct tested *t;
 	int i;
 
-	for (i = 0; i < 16; i++)
-		want[i] = 0.1 * ((packed[i / 2] >> i % 2 * 4 & 15) -
-				 (packed[i / 2] >> i % 2 * 4 & 8) * 2);
+	for (i = 0; i < 16; i++) {
+		const int bits = packed[i / 2] >> i % 2 * 4 & 15;
+
+		want[i] = 0.1 * (bits - (bits & 8) * 2);
+	}
 	t = BEGIN(*arg, CONST("x", S4, packed, 4, 4), SCALAR("scale", F64, &scale));
 	ONE(t, NULL, "DequantizeLinear", "x scale", "y");
 	GIVES(t, IO("y", F64, want, 4, 4));
