@@ -473,7 +473,7 @@ static void test_half_bytes(void **arg)
 	}
 }
 
-/* As many graphs within graphs as there may be, each with some results: four to the 15th would take hours. */
+/* As many graphs within graphs as there may be, each with some results: 4^15 would take hours. */
 static void test_deep(void **arg)
 {
 	struct tested *t = BEGIN(*arg, IO("c", BOOL, NULL, 1), IO("x", F32, NULL, 2));

@@ -535,7 +535,8 @@ int main(void)
 #define T(name) cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
 	const struct CMUnitTest tests[] = {
 		T(test_stamp), T(test_lease), T(test_forked), T(test_own_files), T(test_touched),
-		T(test_constant), T(test_starts), T(test_overwritten), T(test_together), T(test_bounded),
+		T(test_constant), T(test_starts), T(test_overwritten), T(test_together),
+		T(test_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, make_files, drop_files);
