@@ -422,9 +422,9 @@ static void scan_many(struct bed *bed, uint32_t inputs)
 	static struct bytes part;
 	struct bytes v = { .n = 0 }, head = { .n = 0 };
 	const size_t constants = 10 * (size_t)inputs;
-	uint8_t *g = malloc(16 * inputs + 2 * constants), *p = g;
+	uint8_t *g = malloc(16 * (size_t)inputs + 2 * constants), *p = g;
 	struct seen s = { 0 };
-	char name[16];
+	char name[24];
 	size_t i;
 	FILE *f;
 
