@@ -104,7 +104,7 @@ test:
 	$(Q)scripts/tap-summary $(R)
 endif
 
-run-unit: $(addprefix run/unit/,$(call wanted,$(UNIT_TESTS)))
+run-unit: $(addprefix run/unit/,$(call wanted,$(filter-out $(sanitized-only),$(UNIT_TESTS))))
 run-model: $(addprefix run/model/,$(call wanted,$(MODEL_TESTS)))
 run-bats: $(addprefix run/bats/,$(call wanted,$(BATS_TESTS)))
 run-levels: $(addprefix run/levels/,$(call wanted,$(LEVEL_TESTS)))

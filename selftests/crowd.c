@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * A buffer with many fences: how long a submit that names it takes, and who waits for that.
+ * A buffer with many fences: how long a submit that names it takes, and who waits for that. Many
+ * queues: how long it takes to recover from a job beside them.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -292,6 +293,56 @@ TEST_F(fences, many_readers)
 		     (unsigned long long)once / 1000, (unsigned long long)bare / 1000);
 	EXPECT_LT(often, bare + 16 * once);
 	client_close(&m.c);
+}
+
+/* How long a job takes that fails, at best. */
+static uint64_t fault_ns(struct client *c, __u64 nowhere)
+{
+	uint64_t best = UINT64_MAX, begin, ns;
+	unsigned int i;
+	__u32 queue;
+
+	expect_faults(-1);
+	for (i = 0; i < 5; i++) {
+		queue = queue_create(c->fd, c->vm, 0);
+		begin = now_ns();
+		ASSERT_EQ(-EFAULT, client_run(c, queue, nowhere, 1));
+		ns = now_ns() - begin;
+		if (ns < best)
+			best = ns;
+		ASSERT_EQ(0, queue_destroy_try(c->fd, queue));
+	}
+	return best;
+}
+
+/* Whoever recovers the engine does not visit the queues of all others, which may be very many. */
+TEST(fault_beside_queues)
+{
+	enum { OTHERS = 64 };
+	struct client own, others[OTHERS];
+	uint64_t few, many;
+	unsigned int i, k;
+	struct buf tasks;
+	__u64 nowhere;
+
+	client_open(&own);
+	client_buf(&own, &tasks, PAGE);
+	nowhere = tasks.va;
+	client_free(&own, &tasks);
+	few = fault_ns(&own, nowhere);
+	for (i = 0; i < OTHERS; i++) {
+		client_open(&others[i]);
+		for (k = 0; k < QUEUES; k++)
+			queue_create(others[i].fd, others[i].vm, 0);
+	}
+	many = fault_ns(&own, nowhere);
+	harness_diag("a fault takes %llu us, beside %u queues %llu us",
+		     (unsigned long long)few / 1000, OTHERS * QUEUES,
+		     (unsigned long long)many / 1000);
+	EXPECT_LT(many, 2 * few);
+	for (i = 0; i < OTHERS; i++)
+		client_close(&others[i]);
+	client_close(&own);
 }
 
 /* --- who waits --------------------------------------------------------------------------- */

@@ -578,7 +578,7 @@ TEST_F(lost, slow_resets)
 	lseek(kmsg, 0, SEEK_END);
 	restart(self, "reset_ms", "30000");
 	queue = queue_create_timeout(self->c.fd, self->c.vm, UMA_ENGINE_GPU, 0, 200);
-	knob(self, "slow_reset", "1300");
+	knob(self, "slow_reset", "5500");
 	knob(self, "hang_next", "2");
 	EXPECT_EQ(-ETIME, client_run(&self->c, queue, self->tasks.va, 1));
 	while (!lines) {
@@ -588,7 +588,7 @@ TEST_F(lost, slow_resets)
 	/* Its engine, and not all of the device because that took too long. */
 	EXPECT_EQ(1, lines);
 	EXPECT_EQ(1, device_number(self->in.node, "engine-gpu0/resets"));
-	knob(self, "slow_reset", "2400");
+	knob(self, "slow_reset", "10500");
 	EXPECT_EQ(0, device_write_try(self->in.node, "reset", "device"));
 	EXPECT_FALSE(query_lost(self->c.fd));
 	knob(self, "slow_reset", "0");

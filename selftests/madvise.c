@@ -217,6 +217,29 @@ TEST_F(madvise, export_fails)
 	dontneed(self->c.fd, self->b.handle);
 }
 
+/* Nor has one that fails in the driver: for whoever is not root there are no files any more. */
+TEST_F(madvise, export_gets_no_file)
+{
+	const char *max = "/proc/sys/fs/file-max";
+	char before[32];
+	pid_t pid;
+	int fd;
+
+	if (!is_root())
+		SKIP("not root");
+	ASSERT_TRUE(read_text(max, before, sizeof(before)));
+	ASSERT_TRUE(write_text(max, "1"));
+	pid = harness_fork();
+	if (!pid) {
+		become_tester();
+		EXPECT_EQ(-ENFILE, prime_export_try(self->c.fd, self->b.handle, DRM_CLOEXEC, &fd));
+		_exit(0);
+	}
+	harness_join(pid);
+	ASSERT_TRUE(write_text(max, before));
+	dontneed(self->c.fd, self->b.handle);
+}
+
 #define LARGE	(128ull << 20)
 
 struct exporter {

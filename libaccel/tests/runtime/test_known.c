@@ -7,10 +7,13 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #include "libaccel/graph/graph.h"
@@ -271,6 +274,81 @@ static void test_lease(void **state)
 	}
 }
 
+static atomic_bool forked;
+
+static void *stamp_meanwhile(void *missing)
+{
+	while (!forked)
+		*(int *)missing += !is_stamped(fds[0]);
+	return NULL;
+}
+
+static void *fork_often(void *until)
+{
+	const int *ends = until;
+	char c;
+	int i;
+
+	for (i = 0; i < 100; i++) {
+		const pid_t child = fork();
+
+		if (!child) {
+			close(ends[1]);
+			_exit(read(ends[0], &c, 1) != 0);
+		}
+		assert_true(child > 0);
+	}
+	forked = true;
+	return NULL;
+}
+
+/* Processes that are forked during a stamp, and live on, keep nobody from writing. */
+static void test_forked(void **state)
+{
+	int ends[2], missing = 0, writer, status, i;
+	pthread_t stamps, forks;
+
+	(void)state;
+	settle();
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(pthread_create(&stamps, NULL, stamp_meanwhile, &missing), 0);
+	assert_int_equal(pthread_create(&forks, NULL, fork_often, ends), 0);
+	assert_int_equal(pthread_join(forks, NULL), 0);
+	assert_int_equal(pthread_join(stamps, NULL), 0);
+	assert_int_equal(missing, 0);
+	writer = open(source[0], O_WRONLY | O_NONBLOCK);
+	assert_true(writer >= 0);
+	close(writer);
+	close(ends[1]);
+	for (i = 0; i < 100; i++) {
+		assert_true(wait(&status) > 0);
+		assert_int_equal(status, 0);
+	}
+	close(ends[0]);
+}
+
+static void *stamp_apart(void *stamp)
+{
+	assert_int_equal(unshare(CLONE_FILES), 0);
+	assert_int_equal(dup2(fds[1], fds[0]), fds[0]);
+	assert_int_equal(accel_file_stamp_read(fds[0], stamp), 0);
+	return NULL;
+}
+
+/* A thread with a table of files of its own has another file under the same number. */
+static void test_own_files(void **state)
+{
+	struct accel_file_stamp stamp[2];
+	pthread_t thread;
+
+	(void)state;
+	settle();
+	assert_int_equal(pthread_create(&thread, NULL, stamp_apart, &stamp[0]), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(accel_file_stamp_read(fds[1], &stamp[1]), 0);
+	assert_memory_equal(&stamp[0], &stamp[1], sizeof(stamp[0]));
+}
+
 /* A time of change that is the user's to set is not enough. */
 static void test_touched(void **state)
 {
@@ -456,8 +534,9 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
 	const struct CMUnitTest tests[] = {
-		T(test_stamp), T(test_lease), T(test_touched), T(test_constant), T(test_starts),
-		T(test_overwritten), T(test_together), T(test_bounded),
+		T(test_stamp), T(test_lease), T(test_forked), T(test_own_files), T(test_touched),
+		T(test_constant), T(test_starts), T(test_overwritten), T(test_together),
+		T(test_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, make_files, drop_files);
