@@ -48,8 +48,6 @@ $(foreach t,$(libaccel-tests),$(eval $(t)-env := CMOCKA_MESSAGE_OUTPUT=TAP))
 # cases one of four is run there, also of what else asks guest.h. Without sanitizers what goes over all levels of kernels and
 # all chips runs each case on every other one of them, on neighbours the other cases. All of them for "make proof" (ALL=1).
 sanitized-env := $(if $(filter asan tsan,$(VARIANT)),$(if $(ALL),,ACCEL_TEST_EVERY=4))
-# Threads share the same work on each level: the thread sanitizer looks into the kernels of one (sw/kernels/fast.mk).
-sanitized-env += $(if $(filter tsan,$(VARIANT)),$(if $(filter avx2,$(cpu-flags)),ACCEL_SW_KERNELS=avx2))
 level-by-level := $(op-tests) libaccel/tests/test_fast libaccel/tests/ops/test_rows
 $(foreach t,$(libaccel-tests),$(eval $(t)-env += $(sanitized-env)))
 $(if $(filter default,$(VARIANT)),$(if $(ALL),,$(foreach t,$(level-by-level),$(eval $(t)-env += ACCEL_TEST_EVERY=2))))
@@ -60,10 +58,10 @@ $(foreach t,blocks conv,$(eval libaccel/tests/ops/test_$(t)-env += $(if $(filter
 libaccel/tests/ops/test_gemm-env += $(if $(filter tsan,$(VARIANT)),ACCEL_TEST_DEVICE=sw:full ACCEL_TEST_SMALL=1 ACCEL_TEST_CASES=5)
 
 # "make test" runs a test with sanitizers only, but for those that go over levels and chips, those of which sanitizers
-# run a part, and those that count allocations or bytes. "make unit", ALL=1 and T= run all of them without, too.
+# run a part, those that count allocations or bytes, and those with libFuzzer. "make unit", ALL=1 and T= run all of them without, too.
 plain-too := $(level-by-level) $(addprefix libaccel/tests/,runtime/test_pages text/test_tokenizer \
 	$(addprefix test_,flags tune_hints) \
-	$(addprefix graph/test_,beam fallback generate graph mapped onnx_added onnx_flow speech))
+	$(addprefix graph/test_,beam fallback generate graph mapped onnx_added onnx_flow onnx_fuzz speech store))
 sanitized-only := $(if $(IN_TEST),$(if $(ALL)$(T),,$(if $(filter default,$(VARIANT)),$(filter-out $(plain-too),$(libaccel-tests)))))
 
 # With each level of kernels that this processor has: tests of operations go through all of them by themselves, where each

@@ -73,7 +73,7 @@ define fast-for
 libaccel-fast-objs += $(addprefix $(fast-dir)/,$(2))
 $(foreach f,$(2),$(eval CFLAGS-$(fast-dir)/$(f) := $(fast-$(1))) \
 	$(eval CFLAGS-asan-$(fast-dir)/$(f) := $(call if-cpu,$(cpu-$(1)),$(fast-asan) $(call fast-inline-asan,$(f)))) \
-	$(eval CFLAGS-tsan-$(fast-dir)/$(f) := $(if $(filter avx2,$(1)),$(call if-cpu,avx2),-fno-sanitize=all)))
+	$(eval CFLAGS-tsan-$(fast-dir)/$(f) := $(call if-cpu,$(cpu-$(1)))))
 endef
 
 $(eval $(call fast-for,avx2,gemm/gemm_f32_avx2.o gemm/gemm_i8_avx2.o gemm/gemm_unpack_avx2.o gemm/grouped_avx2.o gemm/pack_avx2.o))

@@ -417,18 +417,20 @@ static void test_scan_outside(void **state)
 			    "4 .initializer.bin  ? 8\n4 .places.bin  ? 8\n");
 }
 
-static void scan_many(struct bed *bed, uint32_t inputs)
+/* Many inputs and many constants, none of which is one of these: that takes no time. */
+static void test_scan_many(void **state)
 {
 	static struct bytes part;
 	struct bytes v = { .n = 0 }, head = { .n = 0 };
-	const size_t constants = 10 * (size_t)inputs;
-	uint8_t *g = malloc(16 * (size_t)inputs + 2 * constants), *p = g;
+	const size_t inputs = 20000, constants = 200000;
+	uint8_t *g = malloc(16 * inputs + 2 * constants), *p = g;
+	clock_t took = clock();
 	struct seen s = { 0 };
-	char name[24];
+	char name[16];
 	size_t i;
 	FILE *f;
 
-	(void)bed;
+	(void)state;
 	assert_non_null(g);
 	for (i = 0; i < inputs; i++) {
 		v.n = part.n = 0;
@@ -452,16 +454,7 @@ static void scan_many(struct bed *bed, uint32_t inputs)
 	free(g);
 	s.stop = ACCEL_MODEL_INPUT;
 	assert_int_equal(accel_model_scan(path, see, &s), 77);
-}
-
-/* Many inputs and many constants, none of which is one of these. */
-static void test_scan_many(void **state)
-{
-	struct bed bed = { .graph = NULL };
-
-	(void)state;
-	assert_linear(&bed, scan_many, 20000);
-	accel_graph_destroy(bed.graph);
+	assert_true(clock() - took < 2 * CLOCKS_PER_SEC);
 }
 
 /* A file that is one tensor */
