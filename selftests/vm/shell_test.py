@@ -18,12 +18,10 @@ WEIGHT = "/proc/self/autogroup"
 
 
 def weight():
-    """How nice this session is as a whole, where that is a thing."""
-    try:
-        with open(WEIGHT, encoding="ascii") as file:
-            return file.read().split()[-1]
-    except OSError:
-        return None
+    """How nice this session is as a whole; None where that is unknown, or the session is in no group."""
+    with contextlib.suppress(OSError, IndexError), open(WEIGHT, encoding="ascii") as file:
+        return file.read().split()[-1]
+    return None
 
 
 class Terminal:
@@ -34,7 +32,7 @@ class Terminal:
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             # A new session has a weight of its own, and would starve beside one that was given more.
-            if weight() not in (None, nice):
+            if nice is not None and weight() not in (None, nice):
                 with contextlib.suppress(OSError), open(WEIGHT, "w", encoding="ascii") as file:
                     file.write(nice)
             os.environ["TERM"] = "linux"
