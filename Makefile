@@ -98,6 +98,16 @@ else
 endif
 export V
 
+# Tests start Python thousands of times, and results are kept by the versions of Debian's packages: the python3 of a version
+# manager, which may take longer to start than a small test takes, does not come before the system's.
+ifneq ($(wildcard /usr/bin/python3),)
+  system-path := $(CURDIR)/build/path
+  $(if $(wildcard $(system-path)/python3),,$(shell mkdir -p $(system-path) && ln -sfn /usr/bin/python3 $(system-path)))
+  ifneq ($(firstword $(subst :, ,$(PATH))),$(system-path))
+    export PATH := $(system-path):$(PATH)
+  endif
+endif
+
 VERSION := 0.1.0
 VARIANT ?= default
 B := build
