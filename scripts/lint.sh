@@ -40,12 +40,17 @@ none() {
 # Everything that is in the tree: committed, or about to be.
 files() { git ls-files --cached --others --exclude-standard -- "$@" | while IFS= read -r f; do [ -f "$f" ] && echo "$f"; done; }
 c_files() { files '*.c' '*.h'; }
+# scripts_of INTERPRETER SUFFIX PATH...: those of its language, by suffix or first line, as an extended regular expression
 scripts_of() {
-	files | while IFS= read -r f; do
+	local first f
+	files "${@:3}" | while IFS= read -r f; do
 		case $f in
 		*.bats) ;;
-		*.sh) echo "$f" ;;
-		*) head -n 1 "$f" 2>/dev/null | tr -d '\0' | grep -qE '^#!.*[/ ](ba|da)?sh( |$)' && echo "$f" ;;
+		*."$2") echo "$f" ;;
+		*)
+			IFS= read -r -n 2 first <"$f" && [ "$first" = '#!' ] && read -r first <"$f" &&
+				[[ $first =~ [/\ ]($1)(\ |$) ]] && echo "$f"
+			;;
 		esac
 	done
 }
@@ -69,13 +74,18 @@ check_rt() {
 
 # A licence in the first lines of every file, and the licence that its place asks for.
 check_spdx() {
-	local f bad='' odd='' tag
+	local f lines line bad='' odd='' tag
 	while IFS= read -r f; do
 		case $f in
 		LICENSES/*|*.tar.xz|*.npy|*.npz|*.onnx|*.safetensors|examples/austen/*.json|examples/speech/*.json|*.wav|examples/austen/eval.txt|*.bin|*.png|.gitattributes|*/testdata/*|*/corpus/*) continue ;;
 		esac
-		tag=$(head -n 5 "$f" | sed -n 's/.*SPDX-License-Identifier: *\(.*\)/\1/p' | head -n 1 |
-			sed 's, *\(\*/\|-->\) *$,,')
+		mapfile -t -n 5 lines <"$f"
+		tag=''
+		for line in "${lines[@]}"; do
+			case $line in *SPDX-License-Identifier:*) tag=${line##*SPDX-License-Identifier:}; break ;; esac
+		done
+		tag=${tag%\*/}
+		read -r tag <<<"${tag%-->}"
 		if [ -z "$tag" ]; then
 			bad+="$f"$'\n'
 			continue
@@ -112,11 +122,10 @@ check_paths() {
 # A file that grows too long is two files; one that has to be long says why in its first lines.
 check_length() {
 	local f lines out=''
-	while IFS= read -r f; do
-		lines=$(wc -l <"$f")
-		[ "$lines" -le 700 ] || head -n 30 "$f" | grep -qiE 'one (header|file|table)\b' ||
+	while read -r lines f; do
+		[ "$lines" -le 700 ] || [ "$f" = total ] || head -n 30 "$f" | grep -qiE 'one (header|file|table)\b' ||
 			out+="$f: $lines lines"$'\n'
-	done < <(files '*.c' '*.h' '*.sh' '*.py' '*.mk' 'scripts/*' Makefile)
+	done < <(files '*.c' '*.h' '*.sh' '*.py' '*.mk' 'scripts/*' Makefile | xargs -d '\n' wc -l)
 	none "no file above 700 lines without a reason in its first lines" "$out"
 	out=$(files libaccel | sed 's,/[^/]*$,,' | sort | uniq -c | awk '$1 > 45 { print $2 ": " $1 " files" }')
 	none "no folder of the library above 45 files" "$out"
@@ -126,7 +135,7 @@ check_length() {
 
 check_shellcheck() {
 	local list out bats
-	list=$(scripts_of)
+	list=$(scripts_of '(ba|da)?sh' sh)
 	some "$list" || return
 	out=$(xargs -d '\n' shellcheck -x -e SC1091 <<<"$list" 2>&1)
 	none "shellcheck has nothing to say" "$out"
@@ -137,12 +146,11 @@ check_shellcheck() {
 		out=$(xargs -d '\n' shellcheck -s bats -x -e SC1091,SC2030,SC2031,SC2154,SC2164 <<<"$bats" 2>&1)
 		none "shellcheck has nothing to say about the bats files" "$out"
 	fi
-	out=''
-	while IFS= read -r f; do
-		[ "${f##*.}" = py ] || head -n 1 "$f" | grep -q python || continue
-		out+=$(python3 -W error -c 'import ast, pathlib, sys
-ast.parse(pathlib.Path(sys.argv[1]).read_text(), sys.argv[1])' "$f" 2>&1)
-	done < <(files scripts '*.py')
+	list=$(scripts_of 'python3?' py scripts '*.py')
+	some "$list" || return
+	out=$(xargs -d '\n' python3 -W error -c 'import ast, pathlib, sys
+for path in sys.argv[1:]:
+    ast.parse(pathlib.Path(path).read_text(), path)' <<<"$list" 2>&1)
 	none "python files parse without a warning" "$out"
 }
 
