@@ -92,8 +92,9 @@ $(accelctl-tests)/guest_watch_root.bats-user := root
 $(accelctl-tests)/guest.bats-timeout := 1200
 # Arithmetic of every type takes minutes on the kernel with the checkers.
 $(accelctl-tests)/guest.bats-kernels := stock
-# Shares of engines are those of a machine that has time.
+# Shares of engines are those of a machine that has time: the one whose clock counts instructions.
 $(accelctl-tests)/guest_watch.bats-kernels := stock
+CLOCK_STEPS += $(accelctl-tests)/guest_watch.bats
 $(foreach t,$(accelctl-guest-tests),$(eval $(t)-add := $(accelctl-tests)/helper.bash))
 $(accelctl-tests)/guest_families.bats-add += examples/zoo/hf.tar.xz
 $(accelctl-tests)/guest_root.bats-add += examples/zoo/hf.tar.xz
