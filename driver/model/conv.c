@@ -155,12 +155,9 @@ static int match_wino(const struct uma_op *op, struct uma_fault_info *fault)
 		field = "params.flags";
 	else if (c->groups != 1)
 		field = "params.groups";
-	for (i = 0; i < 2 && !field; i++) {
+	for (i = 0; i < 2 && !field; i++)
 		if (c->stride[i] != 1)
 			field = "params.stride";
-		else if (c->dilation[i] != 1)
-			field = "params.dilation";
-	}
 	if (field)
 		return uma_set_fault(fault, UMA_FAULT_PARAMS, UMA_FAULT_NO_SLOT, field);
 	if (!uma_is_float(a->dtype))

@@ -142,8 +142,8 @@ void conv_wino_tiles(struct uma_program *prog, struct conv_plan *p)
 {
 	__u32 points = p->edge + 2u, all = points * points, kc;
 
-	p->tiles[0] = (__u32)uma_divup(p->out[0], p->edge);
-	p->tiles[1] = (__u32)uma_divup(p->out[1], p->edge);
+	p->tiles[0] = conv_wino_tiles_of(p, 0);
+	p->tiles[1] = conv_wino_tiles_of(p, 1);
 	p->positions = (__u64)p->tiles[0] * p->tiles[1];
 	p->nt = UMA_MIN(p->m, CHANNELS);
 	p->mt = UMA_MIN(SUMS_MAX / CHANNELS / all, BLOCK_MAX / KC / all);
@@ -208,7 +208,8 @@ static void transform(const struct wino_tile *t, const __s16 *matrix, __u32 rows
 /* Index of input @i of a tile along a dimension, or -1 for padding */
 static __s64 input_of(const struct conv_plan *p, __u32 axis, __u32 tile, __u32 i)
 {
-	__s64 at = (__s64)tile * p->edge + i - p->pad[axis];
+	__s64 at = (__s64)conv_wino_first(p, axis, tile) + (__s64)i * p->dilation[axis] -
+		   p->pad[axis];
 
 	return at < 0 || at >= p->in[axis] ? -1 : at;
 }
@@ -358,12 +359,14 @@ static int store_output(struct wino_tile *t, __u32 i, __u32 oy, __u32 ox, float 
 		.axis = 1,
 		.n = t->n,
 	};
-	__u32 y = (__u32)((t->p0 + i) / t->p->tiles[1]) * t->p->edge + oy;
-	__u32 c = (__u32)((t->p0 + i) % t->p->tiles[1]) * t->p->edge + ox;
+	__u64 y = conv_wino_first(t->p, 0, (__u32)((t->p0 + i) / t->p->tiles[1])) +
+		  (__u64)oy * t->p->dilation[0];
+	__u64 c = conv_wino_first(t->p, 1, (__u32)((t->p0 + i) % t->p->tiles[1])) +
+		  (__u64)ox * t->p->dilation[1];
 
 	if (y >= t->p->out[0] || c >= t->p->out[1])
 		return 0;
-	conv_index(t->run, t->image, t->n0, y, c, idx);
+	conv_index(t->run, t->image, t->n0, (__u32)y, (__u32)c, idx);
 	return uma_epilogue_f32(&e, x);
 }
 

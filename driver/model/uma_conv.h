@@ -5,7 +5,7 @@
 #ifndef _UMA_CONV_H_
 #define _UMA_CONV_H_
 
-#include "uma_model.h"
+#include "uma_tensor.h"
 
 /**
  * enum conv_path - how the sums are formed
@@ -98,6 +98,31 @@ struct conv_plan {
 	/** @col_sums: A has a zero point */
 	__u8 col_sums;
 };
+
+/*
+ * Outputs that are as far apart as the taps see only such inputs: Winograd's tiles are those
+ * of as many convolutions without dilation, which take turns along a dimension.
+ */
+static inline __u32 conv_wino_turns(const struct conv_plan *p, __u32 axis)
+{
+	return UMA_MIN(p->dilation[axis], p->out[axis]);
+}
+
+/* Number of Winograd's tiles along a dimension of an output that is not empty */
+static inline __u32 conv_wino_tiles_of(const struct conv_plan *p, __u32 axis)
+{
+	__u32 turns = conv_wino_turns(p, axis);
+
+	return turns * (__u32)uma_divup(uma_divup(p->out[axis], turns), p->edge);
+}
+
+/* The first output of tile @tile; the next ones, and its inputs, are the dilation apart. */
+static inline __u64 conv_wino_first(const struct conv_plan *p, __u32 axis, __u32 tile)
+{
+	__u32 turns = conv_wino_turns(p, axis);
+
+	return tile % turns + (__u64)(tile / turns) * p->edge * p->dilation[axis];
+}
 
 /* Set all members that depend only on the operation. */
 void conv_geometry(const struct uma_op *op, struct conv_plan *p);

@@ -252,15 +252,22 @@ static void check_winograd(const struct request *req, uint32_t edge, struct way 
 		else if (le32toh(w->stride[i]) != 1)
 			refuse(way, i ? "conv.stride[1]" : "conv.stride[0]",
 			       "Winograd's algorithm is for a stride of 1");
-		else if (le32toh(w->dilation[i]) != 1)
-			refuse(way, i ? "conv.dilation[1]" : "conv.dilation[0]",
-			       "Winograd's algorithm is for a dilation of 1");
 	}
 }
 
 static uint64_t divup(uint64_t a, uint64_t b)
 {
 	return a / b + (a % b != 0);
+}
+
+/* Tiles along a dimension: those of each of the convolutions that dilation interleaves */
+static uint64_t tiles_of(const struct request *req, uint32_t axis, uint64_t edge)
+{
+	uint64_t out = req->t[UMA_SLOT_DST].dims[2 + axis];
+	uint64_t turns = le32toh(params_of(req)->dilation[axis]);
+
+	turns = out < turns ? out : turns;
+	return turns ? mul_sat(turns, divup(divup(out, turns), edge)) : 0;
 }
 
 /*
@@ -274,10 +281,12 @@ static uint64_t divup(uint64_t a, uint64_t b)
  */
 #define WEIGHT_TILES	24u
 
-static uint64_t winograd_work(const struct operand *d, uint32_t dtype, uint64_t c, uint64_t edge)
+static uint64_t winograd_work(const struct request *req, uint64_t c, uint64_t edge)
 {
-	uint64_t points = (edge + 2) * (edge + 2) * (dtype == ACCEL_F32 ? 1 : 2);
-	uint64_t tiles = mul_sat(mul_sat(divup(d->dims[2], edge), divup(d->dims[3], edge)),
+	const struct operand *d = &req->t[UMA_SLOT_DST];
+	uint64_t points = (edge + 2) * (edge + 2) *
+			  (req->t[UMA_SLOT_A].dtype == ACCEL_F32 ? 1 : 2);
+	uint64_t tiles = mul_sat(mul_sat(tiles_of(req, 0, edge), tiles_of(req, 1, edge)),
 				 d->dims[0]);
 	uint64_t m = d->dims[1];
 	uint64_t work = mul_sat(tiles > WEIGHT_TILES ? tiles : WEIGHT_TILES, mul_sat(c, m));
@@ -313,8 +322,7 @@ static void way_winograd(const struct request *req, uint32_t edge, struct way *w
 	if (!way->field && operand_extent(b, &e))
 		refuse(way, "conv.b.dims[0]", "the transformed weights do not fit into an address space");
 	r->winograd = edge;
-	r->work = winograd_work(&req->t[UMA_SLOT_DST], req->t[UMA_SLOT_A].dtype, (uint64_t)c,
-				edge);
+	r->work = winograd_work(req, (uint64_t)c, edge);
 	set_func(r, UMA_CONV_WINOGRAD_2 + (edge - 2) / 2);
 }
 

@@ -119,6 +119,18 @@ static void test_choice(void **state)
 	d.a.dims[0] = d.d.dims[0] = 8;
 	explain(&d, t);
 	assert_int_equal(t[ACCEL_CONV_WINOGRAD_4].chosen, 1);
+	/* With dilation a tile has outputs that are so far apart, as long as there are enough. */
+	base(&d);
+	d.flags = ACCEL_CONV_PACK_B | ACCEL_CONV_WINOGRAD;
+	d.dilation[0] = d.dilation[1] = 2;
+	d.pad_before[0] = d.pad_before[1] = d.pad_after[0] = d.pad_after[1] = 2;
+	explain(&d, t);
+	assert_int_equal(t[ACCEL_CONV_WINOGRAD_4].chosen, 1);
+	d.dilation[0] = d.dilation[1] = 20;
+	d.pad_before[0] = d.pad_before[1] = d.pad_after[0] = d.pad_after[1] = 20;
+	explain(&d, t);
+	assert_true(t[ACCEL_CONV_WINOGRAD_4].possible);
+	assert_int_equal(t[ACCEL_CONV_IMPLICIT].chosen, 1);
 	/* A stride. */
 	base(&d);
 	d.flags = ACCEL_CONV_PACK_B | ACCEL_CONV_WINOGRAD;

@@ -1296,8 +1296,8 @@ enum uma_conv_func {
  * each tap, and quant_axis is the last one; that is for one group, not transposed.
  * B of Winograd's functions keeps its dimensions.
  *
- * Winograd's functions F(m x m, 3 x 3) are for rank 4, one group, strides and
- * dilations of 1, no flags, and floating-point A. B is binary32 [m + 2, m + 2, C,
+ * Winograd's functions F(m x m, 3 x 3) are for rank 4, one group, strides of 1,
+ * any dilation, no flags, and floating-point A. B is binary32 [m + 2, m + 2, C,
  * M]: G g G' for each kernel g, with the matrices of A. Lavin and S. Gray, "Fast
  * Algorithms for Convolutional Neural Networks", for m of 2 and 4, and for 6 those
  * of the points 0, 1, -1, 2, -2, 1/2, -1/2 and infinity in this order.

@@ -49,7 +49,7 @@ static void gen_winograd(struct mt_task *t, const struct gen_types *c)
 	struct mt_rng *r = &t->rng;
 	struct uma_conv_params p = {
 		.func = UMA_CONV_WINOGRAD_2 + mt_below(r, 3), .groups = 1,
-		.stride = { 1, 1 }, .dilation = { 1, 1 },
+		.stride = { 1, 1 }, .dilation = { PICK(r, 1, 1, 2, 7), PICK(r, 1, 1, 3, 200) },
 		.pad = { PICK(r, 0, 1, 2, 20), PICK(r, 0, 1, 2, 20) },
 	};
 	uint32_t points = 4 + 2 * (p.func - UMA_CONV_WINOGRAD_2);

@@ -122,7 +122,7 @@ static const struct mf_mutation mutations[] = {
 	{ CONV_WINO, PAR(1), UMA_CONV_TRANSPOSED, UMA_FAULT_PARAMS, NONE, "params.flags" },
 	{ CONV_WINO, PAR(2), 3, UMA_FAULT_PARAMS, NONE, "params.groups" },
 	{ CONV_WINO, PAR(4), 2, UMA_FAULT_PARAMS, NONE, "params.stride" },
-	{ CONV_WINO, PAR(7), 2, UMA_FAULT_PARAMS, NONE, "params.dilation" },
+	{ CONV_WINO, PAR(7), 0, UMA_FAULT_PARAMS, NONE, "params.dilation" },
 	{ CONV_WINO, OP(2, dtype), F16, UMA_FAULT_DTYPE, UMA_SLOT_B, "dtype" },
 	{ CONV_WINO, OP(2, dims[0]), 5, UMA_FAULT_DIMS, UMA_SLOT_B, "dims" },
 	{ CONV_WINO, OP(2, dims[2]), 2, UMA_FAULT_DIMS, UMA_SLOT_B, "dims" },

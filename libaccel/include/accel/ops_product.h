@@ -111,7 +111,7 @@ struct accel_gemm_desc {
  * @ACCEL_CONV_WINOGRAD_6: F(6x6, 3x3): 5.1 times fewer; fp32 only
  * @ACCEL_CONV_ALGORITHM_COUNT: number of values
  *
- * Winograd's algorithms are for kernels of 3 by 3, strides and dilations of 1, one group,
+ * Winograd's algorithms are for kernels of 3 by 3, strides of 1, any dilation, one group,
  * floating-point tensors and constant weights (ACCEL_CONV_PACK_B), which are transformed
  * once, when the plan is created. They are less exact than the others; ACCEL_CONV_AUTO uses
  * them only with ACCEL_CONV_WINOGRAD.

@@ -408,7 +408,7 @@ static uint32_t pick_algorithm(struct op_case *c, const struct conv_case *g,
 		return (uint32_t)g->algorithm;
 	for (i = 0; i < s->spatial; i++) {
 		gemm &= s->kernel[i] == 1 && !d->pad_before[i] && !d->pad_after[i];
-		winograd &= s->kernel[i] == 3 && d->stride[i] < 2 && d->dilation[i] < 2;
+		winograd &= s->kernel[i] == 3 && d->stride[i] < 2;
 	}
 	winograd &= is_float(types[type].a) && types[type].b == types[type].a &&
 		    (a < ACCEL_CONV_WINOGRAD_6 || types[type].a == ACCEL_F32);
@@ -754,10 +754,13 @@ static void test_layouts(struct op_env *env)
 /* All of a tile and parts of one, more channels than a block, each kind of numbers. */
 static void test_winograd(struct op_env *env)
 {
-	static const int shapes[][5] = {
-		/* input, input and output channels, padding, epilogue */
+	static const int shapes[][6] = {
+		/* input, input and output channels, padding, epilogue, dilation */
 		{ 1, 1, 1, 1, 0 }, { 3, 3, 5, 0, 0 }, { 6, 5, 16, 1, 1 }, { 8, 3, 8, 2, 0 },
 		{ 13, 4, 9, 1, 0 }, { 6, 50, 3, 1, 0 }, { 5, 2, 70, 1, 0 }, { 14, 1, 3, 0, 1 },
+		/* So many channels that transformed inputs lie apart */
+		{ 17, 1200, 3, 1, 0 }, { 5, 11200, 2, 1, 0 },
+		{ 13, 4, 9, 2, 0, 2 }, { 20, 3, 17, 1, 1, 3 }, { 6, 5, 3, 9, 0, 7 },
 	};
 	static const uint8_t some[] = { 0, 1, 2, 6, 9 };
 	uint32_t i, j, algorithm, nhwc;
@@ -772,7 +775,8 @@ static void test_winograd(struct op_env *env)
 						(nhwc ? ACCEL_CONV_NHWC : 0) |
 						ACCEL_CONV_PACK_B, 2, KIND_FULL, 1 + (int)nhwc,
 						shapes[i][1], shapes[i][2], shapes[i][0], 3,
-						1, 1, shapes[i][3], 0, nhwc ? ANY : OP_DENSE,
+						1, shapes[i][5] ? shapes[i][5] : 1,
+						shapes[i][3], 0, nhwc ? ANY : OP_DENSE,
 						shapes[i][4],
 					};
 

@@ -6,8 +6,9 @@
  *
  * A group of tiles is transformed, multiplied for a panel of output channels point by point,
  * and transformed back, all in the second-level cache. If a task has too few groups for the
- * threads, all inputs are transformed in a separate phase and the second phase is also divided
- * along the output channels.
+ * threads, or if tiles of many channels make groups so small that the weights would be read
+ * many times, all inputs are transformed in a separate phase, and the second phase is also
+ * divided along the output channels.
  */
 #include <string.h>
 #include "libaccel/sw/kernels/classes.h"
@@ -30,12 +31,13 @@ static uint32_t points_of(const struct conv_prog *c)
 }
 
 /*
- * Tiles of a group: they and their sums take most of the second-level cache; weights are
- * streamed once for each group.
+ * Tiles of a group: they, of @v_ms bytes at a point, and their sums take most of the second-level
+ * cache; weights are streamed once for each group.
  */
-static uint32_t group_of(const struct conv_prog *c, const struct fast_prog *p, uint32_t tiles)
+static uint32_t group_of(const struct conv_prog *c, const struct fast_prog *p, uint32_t tiles,
+			 uint64_t v_ms)
 {
-	const uint64_t tile = points_of(c) * ((uint64_t)c->v_ms + 4ul * PANEL);
+	const uint64_t tile = points_of(c) * (v_ms + 4ul * PANEL);
 	uint64_t n = p->cpu->l2 / 4 * 3 / tile, groups, parts;
 	const uint32_t mr = CONV_MR, threads = p->cpu->threads ? p->cpu->threads : 1;
 
@@ -60,6 +62,22 @@ static uint32_t group_of(const struct conv_prog *c, const struct fast_prog *p, u
 	return (uint32_t)n;
 }
 
+/*
+ * Is less read if transformed inputs lie in the work memory, so that groups of their sums alone
+ * are larger? They are written once then, and read for each panel. The work memory may be twice
+ * as large as the weights.
+ */
+static bool apart_reads_less(const struct conv_prog *c, uint32_t tiles, uint32_t apart)
+{
+	const uint64_t panels = (c->g.m + PANEL - 1) / PANEL;
+	const uint64_t weights = panels * PANEL * c->g.c * 4, inputs = tiles * (uint64_t)c->v_ms;
+	const uint64_t groups = (tiles + c->group - 1) / c->group;
+	const uint64_t fewer = (tiles + apart - 1) / apart;
+
+	return groups > fewer && (groups - fewer) * weights > (panels + 1) * inputs &&
+	       c->g.images * inputs <= 2 * weights;
+}
+
 static uint64_t zeros_bytes(const struct conv_prog *c)
 {
 	return ((uint64_t)c->g.c * c->es + 127) / 64 * 64;
@@ -78,7 +96,8 @@ static int wino_prepare(struct fast_prog *p)
 	const struct uma_tensor_view *b = &p->op->t[UMA_SLOT_B];
 	struct conv_prog *c = (struct conv_prog *)p->priv;
 	const uint32_t func = p->op->u.conv.func;
-	uint32_t tiles, threads = p->cpu->threads ? p->cpu->threads : 1;
+	uint32_t tiles, apart, threads = p->cpu->threads ? p->cpu->threads : 1;
+	bool fused;
 
 	if (func < UMA_CONV_WINOGRAD_2 || uma_tensor_empty(&p->op->t[UMA_SLOT_DST]))
 		return 0;
@@ -104,13 +123,17 @@ static int wino_prepare(struct fast_prog *p)
 	conv_finish_init(c, p);
 	c->es = a->dtype == UMA_DTYPE_F32 ? 4 : 2;
 	c->v_ms = row_bytes(c->g.c);
-	c->g.tiles[0] = (c->g.out[0] + c->g.edge - 1) / c->g.edge;
-	c->g.tiles[1] = (c->g.out[1] + c->g.edge - 1) / c->g.edge;
+	c->g.tiles[0] = conv_wino_tiles_of(&c->g, 0);
+	c->g.tiles[1] = conv_wino_tiles_of(&c->g, 1);
 	if (__builtin_mul_overflow(c->g.tiles[0], c->g.tiles[1], &tiles))
 		return 0;
-	c->group = group_of(c, p, tiles);
-	if (!c->group)
+	c->group = group_of(c, p, tiles, c->v_ms);
+	apart = group_of(c, p, tiles, 0);
+	if (!apart || zeros_bytes(c) > FAST_SCRATCH / 16)
 		return 0;
+	fused = c->group && !apart_reads_less(c, tiles, apart);
+	if (!fused)
+		c->group = apart;
 	c->tgroups = (tiles + c->group - 1) / c->group;
 	c->nblocks = 1;
 	c->nblock = c->g.m;
@@ -122,7 +145,8 @@ static int wino_prepare(struct fast_prog *p)
 		p->tiles[p->phase_count++] = c->g.images * c->g.in[0];
 		p->work_bytes = in_bytes(c);
 	}
-	c->fused = threads == 1 || (uint64_t)c->tgroups * c->g.images >= 3ul * threads;
+	c->fused = fused &&
+		   (threads == 1 || (uint64_t)c->tgroups * c->g.images >= 3ul * threads);
 	if (!c->fused) {
 		/* Four tiles for each thread. */
 		uint32_t panels = (c->g.m + PANEL - 1) / PANEL, want;
@@ -155,6 +179,12 @@ static void turn_in(const struct fast_run *r, uint32_t tile)
 		      g->a_stride[CONV_X] * c->es, g->a_stride[CONV_C] * c->es, g->in[1]);
 }
 
+/* The first output of a tile along a dimension */
+static int64_t first_of(const struct conv_prog *c, uint32_t axis, uint32_t tile)
+{
+	return (int64_t)conv_wino_first(&c->g, axis, tile);
+}
+
 /* Transform tiles from @t0 on of an image; the first point of the first one is written to @v. */
 static void transform_in(const struct fast_run *r, uint32_t image, uint32_t t0, uint32_t count,
 			 uint8_t *v, int64_t v_ps, const uint8_t *zeros)
@@ -172,16 +202,17 @@ static void transform_in(const struct fast_run *r, uint32_t image, uint32_t t0, 
 	uint32_t i, y, x;
 
 	for (i = 0; i < count; i++) {
-		int64_t iy = (int64_t)((t0 + i) / c->g.tiles[1]) * c->g.edge - c->g.pad[0];
-		int64_t ix = (int64_t)((t0 + i) % c->g.tiles[1]) * c->g.edge - c->g.pad[1];
+		const int64_t y0 = first_of(c, 0, (t0 + i) / c->g.tiles[1]) - c->g.pad[0];
+		const int64_t x0 = first_of(c, 1, (t0 + i) % c->g.tiles[1]) - c->g.pad[1];
 
 		for (y = 0; y < points; y++)
 			for (x = 0; x < points; x++) {
-				bool out = iy + y < 0 || iy + y >= c->g.in[0] ||
-					   ix + x < 0 || ix + x >= c->g.in[1];
+				const int64_t iy = y0 + (int64_t)y * c->g.dilation[0];
+				const int64_t ix = x0 + (int64_t)x * c->g.dilation[1];
+				bool out = iy < 0 || iy >= c->g.in[0] ||
+					   ix < 0 || ix >= c->g.in[1];
 
-				w.px[y * points + x] = out ? zeros :
-					a + (iy + y) * ys + (ix + x) * xs;
+				w.px[y * points + x] = out ? zeros : a + iy * ys + ix * xs;
 			}
 		w.v = v + i * c->v_ms;
 		c->wino->in[c->g.edge / 2 - 1](&w);
@@ -242,24 +273,27 @@ static int transform_out(const struct fast_run *r, uint32_t image, uint32_t tile
 			 uint32_t n, const uint8_t *m, int64_t m_ps, uint8_t *out)
 {
 	const struct conv_prog *c = conv_prog_of(r->prog);
-	const uint32_t edge = c->g.edge;
-	const uint32_t y0 = tile / c->g.tiles[1] * edge, x0 = tile % c->g.tiles[1] * edge;
+	const uint32_t edge = c->g.edge, ydil = c->g.dilation[0], xdil = c->g.dilation[1];
+	const int64_t y0 = first_of(c, 0, tile / c->g.tiles[1]);
+	const int64_t x0 = first_of(c, 1, tile % c->g.tiles[1]);
 	const struct wino_out w = {
 		.m = m, .m_ps = m_ps, .out = out, .out_ms = PANEL * 4,
 		.channels = (n + 15) / 16 * 16,
 	};
-	struct conv_result b = {
-		.ld = PANEL, .image = image, .at = x0,
-		.outputs = UMA_MIN(edge, c->g.out[1] - x0), .n0 = n0, .n = n,
-	};
-	uint32_t y;
+	struct conv_result b = { .ld = PANEL, .image = image, .n0 = n0, .n = n };
+	uint32_t y, x;
 
 	c->wino->out[edge / 2 - 1](&w);
-	for (y = 0; y < edge && y0 + y < c->g.out[0]; y++) {
-		b.y = y0 + y;
-		b.x = (float *)(out + (uint64_t)y * edge * PANEL * 4);
-		if (conv_finish_block(r, &b))
-			return -1;
+	/* A row of outputs side by side at a time, or an output of those that are not */
+	for (y = 0; y < edge && y0 + (int64_t)y * ydil < c->g.out[0]; y++) {
+		b.y = (uint32_t)(y0 + (int64_t)y * ydil);
+		for (x = 0; x < edge && x0 + (int64_t)x * xdil < c->g.out[1]; x += b.outputs) {
+			b.at = (uint32_t)(x0 + (int64_t)x * xdil);
+			b.outputs = xdil > 1 ? 1 : UMA_MIN(edge, c->g.out[1] - b.at);
+			b.x = (float *)(out + (uint64_t)(y * edge + x) * PANEL * 4);
+			if (conv_finish_block(r, &b))
+				return -1;
+		}
 	}
 	return 0;
 }
