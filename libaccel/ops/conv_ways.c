@@ -277,9 +277,13 @@ static uint64_t tiles_of(const struct request *req, uint32_t axis, uint64_t edge
  * is read from far away meanwhile: that takes as long as the products of so many
  * tiles. Products of 16 bits are those of transformed numbers, binary32, at half the
  * rate. The forms of a whole model come from memory: with 24 tiles two ways that take as long
- * as each other are told apart by which is read sooner, and held in less.
+ * as each other are told apart by which is read sooner, and held in less. With dilation the
+ * outputs of a tile are not side by side, and storing one takes as long as a few thousand
+ * products for each 64 channels.
  */
 #define WEIGHT_TILES	24u
+#define OUTPUT_WORK	5000u
+#define OUTPUT_CHANNELS	64u
 
 static uint64_t winograd_work(const struct request *req, uint64_t c, uint64_t edge)
 {
@@ -290,10 +294,14 @@ static uint64_t winograd_work(const struct request *req, uint64_t c, uint64_t ed
 				 d->dims[0]);
 	uint64_t m = d->dims[1];
 	uint64_t work = mul_sat(tiles > WEIGHT_TILES ? tiles : WEIGHT_TILES, mul_sat(c, m));
+	uint64_t stores = le32toh(params_of(req)->dilation[1]) == 1 ? 0 :
+		mul_sat(mul_sat(mul_sat(d->dims[0], d->dims[2]), d->dims[3]),
+			divup(m, OUTPUT_CHANNELS) * OUTPUT_WORK);
 
-	if (__builtin_add_overflow(work, mul_sat(tiles, mul_sat(c + m, 4 * (edge + 2))), &work))
+	if (__builtin_add_overflow(work, mul_sat(tiles, mul_sat(c + m, 4 * (edge + 2))), &work) ||
+	    __builtin_add_overflow(mul_sat(points, work), stores, &work))
 		return UINT64_MAX;
-	return mul_sat(points, work);
+	return work;
 }
 
 static void way_winograd(const struct request *req, uint32_t edge, struct way *way)

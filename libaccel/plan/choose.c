@@ -32,6 +32,14 @@ static const char *chip_of(const struct accel_device *dev)
 	return dev->info.profile[0] ? dev->info.profile : "this device";
 }
 
+/* Has the device tuned kernels in this process? */
+static bool has_kernels(const struct accel_device *dev)
+{
+	const char *level = dev->info.kernels;
+
+	return level[0] && strcmp(level, "portable") != 0 && strncmp(level, "model", 5) != 0;
+}
+
 /*
  * No kernel of the in-process device supports the 2:4 packed format, and the task model is far
  * slower than a kernel that also multiplies by the zeros. It also sums in another order: if
@@ -39,20 +47,26 @@ static const char *chip_of(const struct accel_device *dev)
  */
 static bool packs_dense(const struct accel_device *dev, const struct request *req)
 {
-	const char *level = dev->info.kernels;
-	const bool tuned = strcmp(level, "portable") != 0 && strncmp(level, "model", 5) != 0;
-
-	return level[0] && (req->reproducible || tuned);
+	return dev->info.kernels[0] && (req->reproducible || has_kernels(dev));
 }
 
 /*
- * In process AMX multiplies bf16 eight times as fast as vectors, which Winograd's algorithms
- * use: a convolution without a transform takes half the time.
+ * What else is faster in process than Winograd's algorithms? AMX multiplies bf16 eight times as
+ * fast as vectors, which they use: a convolution without a transform takes half the time. They
+ * have no kernel for fp16, other algorithms do.
  */
-static bool prefers_tiles(const struct accel_device *dev, const struct request *way)
+static const char *faster_than_winograd(const struct accel_device *dev,
+					const struct request *way)
 {
-	return way->winograd && way->t[UMA_SLOT_A].dtype == ACCEL_BF16 &&
-	       !way->desc->conv.algorithm && !strcmp(dev->info.kernels, "amx");
+	const uint32_t dtype = way->t[UMA_SLOT_A].dtype;
+
+	if (!way->winograd || way->desc->conv.algorithm)
+		return NULL;
+	if (dtype == ACCEL_BF16 && !strcmp(dev->info.kernels, "amx"))
+		return "tiles of bf16 are faster";
+	if (dtype == ACCEL_F16 && has_kernels(dev))
+		return "there is no kernel for fp16";
+	return NULL;
 }
 
 static void make_ways(const struct accel_device *dev, const struct request *req,
@@ -66,8 +80,10 @@ static void make_ways(const struct accel_device *dev, const struct request *req,
 	else
 		all->ways[0] = (struct way) { .req = *req };
 	for (i = 0; i < all->way_count; i++) {
-		if (!all->ways[i].field && prefers_tiles(dev, &all->ways[i].req))
-			all->ways[i].unwanted = "tiles of bf16 are faster";
+		const char *faster = faster_than_winograd(dev, &all->ways[i].req);
+
+		if (!all->ways[i].field && faster)
+			all->ways[i].unwanted = faster;
 		all->ways[i].req.dense = packs_dense(dev, req);
 		all->variant_count[i] = make_variants(&all->ways[i].req, all->variants[i]);
 	}

@@ -62,20 +62,34 @@ static uint32_t group_of(const struct conv_prog *c, const struct fast_prog *p, u
 	return (uint32_t)n;
 }
 
+/* Bytes of the weights of a point, for whole panels. */
+static uint64_t weights_bytes(const struct conv_prog *c)
+{
+	return ((uint64_t)c->g.m + PANEL - 1) / PANEL * PANEL * c->g.c * 4;
+}
+
+/* May transformed inputs lie in the work memory? It is at most twice as large as the weights. */
+static bool may_lie_apart(const struct conv_prog *c, uint32_t tiles)
+{
+	uint64_t inputs;
+
+	return !__builtin_mul_overflow((uint64_t)c->g.images * tiles, (uint64_t)c->v_ms,
+				       &inputs) && inputs <= 2 * weights_bytes(c);
+}
+
 /*
- * Is less read if transformed inputs lie in the work memory, so that groups of their sums alone
- * are larger? They are written once then, and read for each panel. The work memory may be twice
- * as large as the weights.
+ * Is less read then, as groups are larger that have only their sums in the cache? Inputs are
+ * written once, and read for each panel.
  */
 static bool apart_reads_less(const struct conv_prog *c, uint32_t tiles, uint32_t apart)
 {
-	const uint64_t panels = (c->g.m + PANEL - 1) / PANEL;
-	const uint64_t weights = panels * PANEL * c->g.c * 4, inputs = tiles * (uint64_t)c->v_ms;
+	const uint64_t panels = ((uint64_t)c->g.m + PANEL - 1) / PANEL;
+	const uint64_t inputs = tiles * (uint64_t)c->v_ms;
 	const uint64_t groups = (tiles + c->group - 1) / c->group;
 	const uint64_t fewer = (tiles + apart - 1) / apart;
 
-	return groups > fewer && (groups - fewer) * weights > (panels + 1) * inputs &&
-	       c->g.images * inputs <= 2 * weights;
+	return groups > fewer &&
+	       (groups - fewer) * weights_bytes(c) > (panels + 1) * inputs;
 }
 
 static uint64_t zeros_bytes(const struct conv_prog *c)
@@ -97,7 +111,7 @@ static int wino_prepare(struct fast_prog *p)
 	struct conv_prog *c = (struct conv_prog *)p->priv;
 	const uint32_t func = p->op->u.conv.func;
 	uint32_t tiles, apart, threads = p->cpu->threads ? p->cpu->threads : 1;
-	bool fused;
+	bool fused, room;
 
 	if (func < UMA_CONV_WINOGRAD_2 || uma_tensor_empty(&p->op->t[UMA_SLOT_DST]))
 		return 0;
@@ -129,9 +143,10 @@ static int wino_prepare(struct fast_prog *p)
 		return 0;
 	c->group = group_of(c, p, tiles, c->v_ms);
 	apart = group_of(c, p, tiles, 0);
-	if (!apart || zeros_bytes(c) > FAST_SCRATCH / 16)
+	room = may_lie_apart(c, tiles);
+	if (!apart || zeros_bytes(c) > FAST_SCRATCH / 16 || (!c->group && !room))
 		return 0;
-	fused = c->group && !apart_reads_less(c, tiles, apart);
+	fused = c->group && !(room && apart_reads_less(c, tiles, apart));
 	if (!fused)
 		c->group = apart;
 	c->tgroups = (tiles + c->group - 1) / c->group;
