@@ -250,7 +250,10 @@ static int conv_match(const struct uma_op *op, struct uma_fault_info *fault)
 
 static __u32 conv_funcs(const struct uma_op *op)
 {
-	return 1u << op->u.conv.func;
+	const __u32 *d = op->u.conv.dilation;
+
+	return 1u << op->u.conv.func |
+	       (wino_edge(op) && (d[0] > 1 || d[1] > 1) ? UMA_CONV_CAP_DILATION : 0);
 }
 
 /* Saturates: no capability row allows that much. */

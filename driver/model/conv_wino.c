@@ -142,8 +142,8 @@ void conv_wino_tiles(struct uma_program *prog, struct conv_plan *p)
 {
 	__u32 points = p->edge + 2u, all = points * points, kc;
 
-	p->tiles[0] = conv_wino_tiles_of(p, 0);
-	p->tiles[1] = conv_wino_tiles_of(p, 1);
+	p->tiles[0] = uma_wino_tiles(p->out[0], p->dilation[0], p->edge);
+	p->tiles[1] = uma_wino_tiles(p->out[1], p->dilation[1], p->edge);
 	p->positions = (__u64)p->tiles[0] * p->tiles[1];
 	p->nt = UMA_MIN(p->m, CHANNELS);
 	p->mt = UMA_MIN(SUMS_MAX / CHANNELS / all, BLOCK_MAX / KC / all);

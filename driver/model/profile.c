@@ -39,7 +39,7 @@
 #define CONV(x)		(1u << UMA_CONV_##x)
 #define CONVS_SUMS	(CONV(DIRECT) | CONV(IMPLICIT))
 /* Without F(6 x 6), whose transforms need more range and precision than 16 bits have */
-#define CONVS_16	(CONV(WINOGRAD_2) | CONV(WINOGRAD_4))
+#define CONVS_16	(CONV(WINOGRAD_2) | CONV(WINOGRAD_4) | UMA_CONV_CAP_DILATION)
 #define CONVS_32	(CONVS_16 | CONV(WINOGRAD_6))
 
 #define U(x)		(1u << UMA_UNARY_##x)

@@ -100,28 +100,23 @@ struct conv_plan {
 };
 
 /*
- * Outputs that are as far apart as the taps see only such inputs: Winograd's tiles are those
- * of as many convolutions without dilation, which take turns along a dimension.
+ * Number of Winograd's tiles, of @edge outputs, along a dimension of @out. Outputs that are as
+ * far apart as the taps see only such inputs: tiles are those of as many convolutions without
+ * dilation, which take turns. In the last turn fewer of them may have outputs left.
  */
-static inline __u32 conv_wino_turns(const struct conv_plan *p, __u32 axis)
+static inline __u32 uma_wino_tiles(__u32 out, __u32 dilation, __u32 edge)
 {
-	return UMA_MIN(p->dilation[axis], p->out[axis]);
-}
+	__u32 turn = edge * dilation;
 
-/* Number of Winograd's tiles along a dimension of an output that is not empty */
-static inline __u32 conv_wino_tiles_of(const struct conv_plan *p, __u32 axis)
-{
-	__u32 turns = conv_wino_turns(p, axis);
-
-	return turns * (__u32)uma_divup(uma_divup(p->out[axis], turns), p->edge);
+	return out / turn * dilation + UMA_MIN(out % turn, dilation);
 }
 
 /* The first output of tile @tile; the next ones, and its inputs, are the dilation apart. */
 static inline __u64 conv_wino_first(const struct conv_plan *p, __u32 axis, __u32 tile)
 {
-	__u32 turns = conv_wino_turns(p, axis);
+	__u32 d = p->dilation[axis];
 
-	return tile % turns + (__u64)(tile / turns) * p->edge * p->dilation[axis];
+	return tile % d + (__u64)(tile / d) * p->edge * d;
 }
 
 /* Set all members that depend only on the operation. */

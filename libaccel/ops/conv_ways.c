@@ -5,6 +5,7 @@
 #include <endian.h>
 #include <string.h>
 
+#include "driver/model/uma_conv.h"
 #include "ops.h"
 
 /*
@@ -42,7 +43,7 @@ const char *accel_conv_algorithm_name(uint32_t algorithm)
 	return algorithm < ACCEL_CONV_ALGORITHM_COUNT ? algorithms[algorithm] : NULL;
 }
 
-const char *conv_func_name(uint32_t func)
+const char *conv_func_name(uint32_t bit)
 {
 	static const uint8_t algorithm[UMA_CONV_COUNT] = {
 		[UMA_CONV_DIRECT] = ACCEL_CONV_DIRECT,
@@ -52,7 +53,9 @@ const char *conv_func_name(uint32_t func)
 		[UMA_CONV_WINOGRAD_6] = ACCEL_CONV_WINOGRAD_6,
 	};
 
-	return algorithms[func < UMA_CONV_COUNT ? algorithm[func] : ACCEL_CONV_AUTO];
+	if (1u << bit == UMA_CONV_CAP_DILATION)
+		return "Winograd with dilation";
+	return algorithms[bit < UMA_CONV_COUNT ? algorithm[bit] : ACCEL_CONV_AUTO];
 }
 
 static uint64_t mul_sat(uint64_t a, uint64_t b)
@@ -260,14 +263,10 @@ static uint64_t divup(uint64_t a, uint64_t b)
 	return a / b + (a % b != 0);
 }
 
-/* Tiles along a dimension: those of each of the convolutions that dilation interleaves */
-static uint64_t tiles_of(const struct request *req, uint32_t axis, uint64_t edge)
+static uint64_t tiles_of(const struct request *req, uint32_t axis, uint32_t edge)
 {
-	uint64_t out = req->t[UMA_SLOT_DST].dims[2 + axis];
-	uint64_t turns = le32toh(params_of(req)->dilation[axis]);
-
-	turns = out < turns ? out : turns;
-	return turns ? mul_sat(turns, divup(divup(out, turns), edge)) : 0;
+	return uma_wino_tiles((uint32_t)req->t[UMA_SLOT_DST].dims[2 + axis],
+			      le32toh(params_of(req)->dilation[axis]), edge);
 }
 
 /*
@@ -285,10 +284,10 @@ static uint64_t tiles_of(const struct request *req, uint32_t axis, uint64_t edge
 #define OUTPUT_WORK	5000u
 #define OUTPUT_CHANNELS	64u
 
-static uint64_t winograd_work(const struct request *req, uint64_t c, uint64_t edge)
+static uint64_t winograd_work(const struct request *req, uint64_t c, uint32_t edge)
 {
 	const struct operand *d = &req->t[UMA_SLOT_DST];
-	uint64_t points = (edge + 2) * (edge + 2) *
+	uint64_t points = (edge + 2ul) * (edge + 2) *
 			  (req->t[UMA_SLOT_A].dtype == ACCEL_F32 ? 1 : 2);
 	uint64_t tiles = mul_sat(mul_sat(tiles_of(req, 0, edge), tiles_of(req, 1, edge)),
 				 d->dims[0]);
@@ -298,10 +297,17 @@ static uint64_t winograd_work(const struct request *req, uint64_t c, uint64_t ed
 		mul_sat(mul_sat(mul_sat(d->dims[0], d->dims[2]), d->dims[3]),
 			divup(m, OUTPUT_CHANNELS) * OUTPUT_WORK);
 
-	if (__builtin_add_overflow(work, mul_sat(tiles, mul_sat(c + m, 4 * (edge + 2))), &work) ||
+	if (__builtin_add_overflow(work, mul_sat(tiles, mul_sat(c + m, 4ul * (edge + 2))), &work) ||
 	    __builtin_add_overflow(mul_sat(points, work), stores, &work))
 		return UINT64_MAX;
 	return work;
+}
+
+static bool has_dilation(const struct request *req)
+{
+	const struct uma_conv_params *w = params_of(req);
+
+	return le32toh(w->dilation[0]) > 1 || le32toh(w->dilation[1]) > 1;
 }
 
 static void way_winograd(const struct request *req, uint32_t edge, struct way *way)
@@ -332,6 +338,8 @@ static void way_winograd(const struct request *req, uint32_t edge, struct way *w
 	r->winograd = edge;
 	r->work = winograd_work(req, (uint64_t)c, edge);
 	set_func(r, UMA_CONV_WINOGRAD_2 + (edge - 2) / 2);
+	if (has_dilation(req))
+		r->funcs |= UMA_CONV_CAP_DILATION;
 }
 
 /**

@@ -409,7 +409,7 @@ int lower_conv(const union any_desc *d, struct request *req, struct accel_error 
 int64_t conv_outputs(const struct accel_conv_desc *desc, uint32_t i, int64_t in, int64_t taps);
 void conv_way(const struct request *req, uint32_t algorithm, struct way *way);
 uint32_t conv_ways(const struct request *req, struct way *ways);
-const char *conv_func_name(uint32_t func);
+const char *conv_func_name(uint32_t bit);
 int lower_gemm(const union any_desc *d, struct request *req, struct accel_error *e);
 const char *gemm_func_name(uint32_t bit);
 int lower_copy(const union any_desc *d, struct request *req, struct accel_error *e);

@@ -422,6 +422,33 @@ static void packed_products(struct level *l)
 	}
 }
 
+/* Winograd's copy of an image that is repeated would be 68 MB, of 131 KB. */
+static void repeated_image(struct level *l)
+{
+	const uint32_t da[] = { 1, 2048, 4, 4 }, db[] = { 4, 4, 2048, 1 }, dd[] = { 520, 1, 4, 4 };
+	const struct uma_conv_params p = {
+		.func = UMA_CONV_WINOGRAD_2, .groups = 1,
+		.stride = { 1, 1 }, .dilation = { 1, 1 }, .pad = { 1, 1 },
+	};
+	static struct mt_task t;
+	struct uma_operand *a = &t.task.op[UMA_SLOT_A];
+	int once;
+
+	memset(image, 0, sizeof(image));
+	mt_task_init(&t, image, 1, UMA_OP_CONV);
+	mt_operand(&t, UMA_SLOT_DST, F32, 4, dd, MT_PLAIN);
+	mt_operand(&t, UMA_SLOT_A, F32, 4, da, MT_PLAIN);
+	mt_operand(&t, UMA_SLOT_B, F32, 4, db, MT_PLAIN);
+	memcpy(t.task.params, &p, sizeof(p));
+	give(&t);
+	t.task.op[UMA_SLOT_DST].dims[0] = 1;
+	once = run_fast(l, &t.task);
+	t.task.op[UMA_SLOT_DST].dims[0] = a->dims[0] = 520;
+	a->strides[0] = 0;
+	tap_ok(once >= 0 && run_fast(l, &t.task) == 0,
+	       "%s: Winograd does not copy an image 520 times", l->name);
+}
+
 int main(void)
 {
 	static const char *const names[] = {
@@ -452,6 +479,7 @@ int main(void)
 		reductions(&l);
 		packs(&l);
 		packed_products(&l);
+		repeated_image(&l);
 	}
 	if (!tap_count)
 		tap_ok(1, "operations # SKIP a processor without any of these levels");

@@ -263,6 +263,43 @@ static void test_rows(void **state)
 	assert_string_equal(p.field, "gemm.hdr.op");
 }
 
+/* An engine whose Winograd has no dilation is not given any. */
+static void test_dilation(void **state)
+{
+	struct uma_op_cap row = {
+		.opcode = UMA_OP_CONV, .rank_max = 4, .layouts = 3,
+		.a_dtypes = BIT(ACCEL_F32), .b_dtypes = BIT(ACCEL_F32),
+		.d_dtypes = BIT(ACCEL_F32), .quants = 0x01010101, .dim_max = 1000,
+		.k_max = 1000, .align = 4, .macs_per_cycle = 10,
+		.funcs = BIT(UMA_CONV_WINOGRAD_2) | UMA_CONV_CAP_DILATION,
+	};
+	struct device_engine engine = {
+		.info = { .engine = ACCEL_ENGINE_NEURAL, .cap_count = 1,
+			  .clock_max_mhz = 100 },
+		.caps = &row,
+	};
+	struct accel_conv_desc c = ACCEL_CONV_DESC_INIT;
+	union any_desc copy;
+	struct placement p;
+	struct request req;
+	struct way way;
+
+	(void)state;
+	c.a = dense(ACCEL_F32, 4, 1, 4, 9, 9, 0);
+	c.b = dense(ACCEL_F32, 4, 5, 4, 3, 3, 0);
+	c.d = dense(ACCEL_F32, 4, 1, 5, 7, 5, 0);
+	c.dilation[1] = 2;
+	c.flags = ACCEL_CONV_PACK_B;
+	request(&c.hdr, &copy, &req);
+	conv_way(&req, ACCEL_CONV_WINOGRAD_2, &way);
+	assert_null(way.field);
+	assert_true(place_on(&engine, "chip", &way.req, 1, &p));
+	row.funcs &= ~UMA_CONV_CAP_DILATION;
+	assert_false(place_on(&engine, "chip", &way.req, 1, &p));
+	assert_string_equal(p.field, "conv.algorithm");
+	assert_non_null(strstr(p.text, "has no function Winograd with dilation"));
+}
+
 static void test_cost(void **state)
 {
 	struct uma_op_cap cap = {
@@ -681,7 +718,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fold), cmocka_unit_test(test_tables),
 		cmocka_unit_test(test_merge), cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_cost), cmocka_unit_test(test_fill_bits),
+		cmocka_unit_test(test_cost), cmocka_unit_test(test_dilation),
+		cmocka_unit_test(test_fill_bits),
 		cmocka_unit_test(test_overlap), cmocka_unit_test(test_columns),
 		cmocka_unit_test(test_self_overlap), cmocka_unit_test(test_same_verdict),
 	};

@@ -1263,10 +1263,7 @@ enum uma_conv_func {
 	UMA_CONV_COUNT = 5
 };
 
-/**
- * UMA_CONV_TRANSPOSED: the transposed convolution: input i meets tap k at output
- * i * stride + k * dilation - pad
- */
+/** UMA_CONV_TRANSPOSED: input i meets tap k at output i * stride + k * dilation - pad */
 #define UMA_CONV_TRANSPOSED	(1u << 0)
 /** UMA_CONV_FLAGS_MASK: the flags that this version defines */
 #define UMA_CONV_FLAGS_MASK	0x1u
@@ -1274,6 +1271,9 @@ enum uma_conv_func {
 #define UMA_CONV_STEP_MAX	65536u
 /** UMA_CONV_PAD_MAX: largest padding */
 #define UMA_CONV_PAD_MAX	65536u
+
+/** UMA_CONV_CAP_DILATION: bit of &struct uma_op_cap.funcs: Winograd's may have dilation */
+#define UMA_CONV_CAP_DILATION	(1u << 8)
 
 /**
  * struct uma_conv_params - parameters of UMA_OP_CONV
@@ -1296,8 +1296,8 @@ enum uma_conv_func {
  * each tap, and quant_axis is the last one; that is for one group, not transposed.
  * B of Winograd's functions keeps its dimensions.
  *
- * Winograd's functions F(m x m, 3 x 3) are for rank 4, one group, strides of 1,
- * any dilation, no flags, and floating-point A. B is binary32 [m + 2, m + 2, C,
+ * Winograd's functions F(m x m, 3 x 3) are for rank 4, one group, strides of 1, no flags, and
+ * floating-point A; dilation needs UMA_CONV_CAP_DILATION. B is binary32 [m + 2, m + 2, C,
  * M]: G g G' for each kernel g, with the matrices of A. Lavin and S. Gray, "Fast
  * Algorithms for Convolutional Neural Networks", for m of 2 and 4, and for 6 those
  * of the points 0, 1, -1, 2, -2, 1/2, -1/2 and infinity in this order.

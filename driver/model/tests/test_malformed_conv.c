@@ -143,10 +143,39 @@ static const struct mf_mutation mutations[] = {
 	{ CONV_S8, OP(4, dims[1]), 3, UMA_FAULT_DIMS, UMA_SLOT_BIAS, "dims" },
 };
 
+/* An engine whose Winograd does not have it */
+static void dilation(void)
+{
+	const struct uma_engine_desc *full = mt_engine("full", UMA_ENGINE_MATRIX);
+	struct uma_op_cap caps[64];
+	struct uma_engine_desc engine = *full;
+	struct uma_conv_params *p = (void *)bases[CONV_WINO].t.task.params;
+	struct uma_fault_info f = { 0 };
+	static struct uma_op op;
+	uint32_t i;
+
+	if (full->cap_count > sizeof(caps) / sizeof(caps[0]))
+		abort();
+	memcpy(caps, full->caps, full->cap_count * sizeof(*caps));
+	for (i = 0; i < full->cap_count; i++)
+		if (caps[i].opcode == UMA_OP_CONV)
+			caps[i].funcs &= ~UMA_CONV_CAP_DILATION;
+	engine.caps = caps;
+	tap_ok(!uma_task_decode(&bases[CONV_WINO].t.task, &op, &f) &&
+	       uma_op_check(&op, &engine, &f) >= 0, "Winograd without dilation is accepted");
+	p->dilation[1] = 2;
+	p->pad[1] = 2;
+	tap_ok(!uma_task_decode(&bases[CONV_WINO].t.task, &op, &f) &&
+	       uma_op_check(&op, full, &f) >= 0, "Winograd with dilation is accepted");
+	tap_ok(uma_op_check(&op, &engine, &f) < 0 && f.reason == UMA_FAULT_UNSUPPORTED &&
+	       !strcmp(f.field, "params.func"), "an engine without it refuses dilation");
+}
+
 int main(void)
 {
 	mf_make(bases, BASES);
 	mf_mutate(bases, mutations, sizeof(mutations) / sizeof(mutations[0]));
 	mf_flip(bases, BASES);
+	dilation();
 	return tap_done();
 }

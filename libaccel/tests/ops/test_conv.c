@@ -761,6 +761,8 @@ static void test_winograd(struct op_env *env)
 		/* So many channels that transformed inputs lie apart */
 		{ 17, 1200, 3, 1, 0 }, { 5, 11200, 2, 1, 0 },
 		{ 13, 4, 9, 2, 0, 2 }, { 20, 3, 17, 1, 1, 3 }, { 6, 5, 3, 9, 0, 7 },
+		/* A last turn with fewer tiles */
+		{ 33, 3, 5, 16, 0, 16 },
 	};
 	static const uint8_t some[] = { 0, 1, 2, 6, 9 };
 	uint32_t i, j, algorithm, nhwc;

@@ -10,6 +10,7 @@
  * many times, all inputs are transformed in a separate phase, and the second phase is also
  * divided along the output channels.
  */
+#include <stdlib.h>
 #include <string.h>
 #include "libaccel/sw/kernels/classes.h"
 #include "conv_fast.h"
@@ -18,6 +19,8 @@
 #define PANEL		64u
 /* Tiles that are transformed at once in a separate phase */
 #define IN_TILES	4u
+/* Maximum size of a copy that is larger than the input */
+#define COPY_MAX	(64ull << 20)
 
 /* Bytes of a transformed tile at a point: an odd number of cache lines, to use all cache sets. */
 static int64_t row_bytes(uint32_t channels)
@@ -97,11 +100,27 @@ static uint64_t zeros_bytes(const struct conv_prog *c)
 	return ((uint64_t)c->g.c * c->es + 127) / 64 * 64;
 }
 
-/* Bytes of the input with channels last, in the work memory. */
+/* Bytes of the input with channels last, in the work memory; too many for any memory if so. */
 static uint64_t in_bytes(const struct conv_prog *c)
 {
-	return c->turns_in ? ((uint64_t)c->g.images * c->g.in[0] * c->g.in[1] * c->px + 63) / 64 *
-			     64 : 0;
+	const uint64_t rows = (uint64_t)c->g.images * c->g.in[0];
+	uint64_t bytes;
+
+	if (!c->turns_in)
+		return 0;
+	if (__builtin_mul_overflow(rows, (uint64_t)c->g.in[1] * c->px, &bytes) || bytes >> 62)
+		return 1ull << 62;
+	return (bytes + 63) / 64 * 64;
+}
+
+/* Is the copy of the input so large because the input, @a, overlaps itself or repeats elements? */
+static bool copies_repeats(const struct conv_prog *c, const struct uma_tensor_view *a)
+{
+	uint64_t extent = 1, i;
+
+	for (i = 0; i < 4; i++)
+		extent += (a->dims[i] - 1ull) * (uint64_t)llabs(a->strides[i]);
+	return in_bytes(c) > COPY_MAX && in_bytes(c) / 2 > extent * c->es;
 }
 
 static int wino_prepare(struct fast_prog *p)
@@ -137,8 +156,8 @@ static int wino_prepare(struct fast_prog *p)
 	conv_finish_init(c, p);
 	c->es = a->dtype == UMA_DTYPE_F32 ? 4 : 2;
 	c->v_ms = row_bytes(c->g.c);
-	c->g.tiles[0] = conv_wino_tiles_of(&c->g, 0);
-	c->g.tiles[1] = conv_wino_tiles_of(&c->g, 1);
+	c->g.tiles[0] = uma_wino_tiles(c->g.out[0], c->g.dilation[0], c->g.edge);
+	c->g.tiles[1] = uma_wino_tiles(c->g.out[1], c->g.dilation[1], c->g.edge);
 	if (__builtin_mul_overflow(c->g.tiles[0], c->g.tiles[1], &tiles))
 		return 0;
 	c->group = group_of(c, p, tiles, c->v_ms);
@@ -155,6 +174,8 @@ static int wino_prepare(struct fast_prog *p)
 	c->px = c->g.c * c->es;
 	c->vector_turn = p->cpu->isa & FAST_AVX512;
 	c->turns_in = a->strides[1] != 1;
+	if (copies_repeats(c, a))
+		return fast_leave(p, "Winograd would copy an input that repeats elements");
 	if (c->turns_in) {
 		/* A row of an image is a tile. */
 		p->tiles[p->phase_count++] = c->g.images * c->g.in[0];
