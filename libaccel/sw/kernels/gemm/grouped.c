@@ -14,9 +14,12 @@
 
 /* Elements of K that are expanded at a time, unless a group is longer */
 #define BLOCK_K		1024u
-/* Maximum number of rows of a tile, and of their bytes of A */
-#define TILE_ROWS	384u
-#define TILE_A		(512u * 1024u)
+/*
+ * Maximum number of rows of a tile. Their bytes of A take most of the second-level cache: columns
+ * are expanded once for each tile of rows.
+ */
+#define TILE_ROWS	512u
+#define TILE_A(l2)	((l2) / 8 * 5)
 /*
  * Maximum number of rows for which columns of blocks are multiplied without storing them
  * expanded
@@ -317,9 +320,13 @@ static bool choose(const struct fast_prog *f, struct grouped_plan *p)
 static void cut(const struct fast_prog *f, struct grouped_plan *p, uint64_t batches)
 {
 	const uint32_t nb = 2 * p->k->vl;
+	/* Sums of groups, and what else is read of a row */
+	const uint32_t metas = 1u + p->group_scales + p->mins + 2u * p->zeros;
+	const uint64_t row = p->meta + 4ull * p->groups * metas;
+	const uint32_t rows = (uint32_t)(TILE_A(f->cpu->l2) / row);
 	uint32_t strips = gemm_count(p->n, nb), each;
 
-	p->tm = UMA_MIN(p->m, UMA_MAX(UMA_MIN(TILE_ROWS, (uint32_t)(TILE_A / p->row)), p->k->mr));
+	p->tm = UMA_MIN(p->m, UMA_MAX(UMA_MIN(TILE_ROWS, rows), p->k->mr));
 	p->mtiles = gemm_count(p->m, p->tm);
 	p->tm = gemm_count(p->m, p->mtiles);
 	each = f->cpu->threads > 1 ? 4 * f->cpu->threads : 1;
