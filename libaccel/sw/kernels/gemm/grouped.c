@@ -68,10 +68,13 @@ static int multiply(const struct fast_run *r, struct grouped_strip *s, uint32_t 
 	const enum grouped_way way = p->zeros ? GROUPED_ZEROS :
 				     p->mins ? GROUPED_MINS : GROUPED_PLAIN;
 	const uint32_t whole = p->tiles ? m / GROUPED_TILE * GROUPED_TILE : 0;
-	uint32_t i, rows;
+	const uint32_t parts = gemm_count(m, p->k->mr);
+	struct grouped_ahead ahead;
+	uint32_t i, rows, part = 0;
 
 	if (grouped_load_columns(r, s, g0, count))
 		return -1;
+	ahead = grouped_ahead_of(r, s, g0 + count);
 	call.last = words_of(p, (uint32_t)uma_roundup(group_len(p, g0 + count - 1), 4));
 	if (whole) {
 		call_of_row(p, a, g0, &call);
@@ -82,6 +85,7 @@ static int multiply(const struct fast_run *r, struct grouped_strip *s, uint32_t 
 		const uint32_t blocks = gemm_count(m - i, p->k->mr);
 
 		rows = gemm_count(m - i, blocks);
+		grouped_fetch(&ahead, part++, parts);
 		call_of_row(p, a + i * p->row, g0, &call);
 		call.c = c + (size_t)i * nb;
 		p->k->fn[rows - 1][way](&call);

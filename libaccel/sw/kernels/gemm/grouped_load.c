@@ -409,17 +409,32 @@ int64_t grouped_columns_of(const struct fast_run *r, struct grouped_strip *s, co
 	return (b->strides[b->rank - 1] * (int64_t)nb >> block.shift) * (int64_t)block.bytes;
 }
 
-/* The same, prefetching @bytes from @at on of each column of the next strip. */
-static void columns_of(const struct fast_run *r, struct grouped_strip *s, size_t at, size_t bytes,
-		       const uint8_t **col)
+/* Bytes of @k elements, whole blocks, of columns that are contiguous along K. */
+static int64_t column_bytes(const struct fast_run *r, int64_t k)
 {
-	const int64_t next = grouped_columns_of(r, s, col);
-	uint32_t i;
-	size_t j;
+	const struct grouped_plan *p = plan_of(r);
+	const struct uma_dtype_block block = uma_dtype_block(view(r, UMA_SLOT_B)->dtype);
 
-	for (i = 0; i < 2 * plan_of(r)->k->vl; i++)
-		for (j = 0; j < bytes; j += 64)
-			__builtin_prefetch(col[i] + next + at + j, 0, 2);
+	return p->size ? (k >> block.shift) * (int64_t)block.bytes : k * p->bits / 8;
+}
+
+struct grouped_ahead grouped_ahead_of(const struct fast_run *r, struct grouped_strip *s, uint32_t g0)
+{
+	const struct grouped_plan *p = plan_of(r);
+	const struct uma_tensor_view *b = view(r, UMA_SLOT_B);
+	const bool more = g0 < p->groups;
+	const uint32_t first = more ? g0 : 0, count = UMA_MIN(p->block, p->groups - first);
+	struct grouped_ahead a = { .columns = 2 * p->k->vl };
+
+	if (!p->size && !p->along)
+		return a;
+	s->idx[b->rank - 1] = s->n0;
+	s->idx[b->rank - 2] = 0;
+	a.step = column_bytes(r, b->strides[b->rank - 1]);
+	a.p = (const uint8_t *)fast_ptr(b) + column_bytes(r, uma_tensor_offset(b, s->idx)) +
+	      column_bytes(r, (int64_t)first * p->group) + (more ? 0 : a.columns * a.step);
+	a.lines = (uint32_t)(column_bytes(r, (int64_t)count * p->group) / 64 + 1);
+	return a;
 }
 
 /* @k elements from @k0 on of columns of integers that are contiguous along K. */
@@ -427,13 +442,13 @@ static void load_rows(const struct fast_run *r, struct grouped_strip *s, uint32_
 		      uint8_t *out)
 {
 	const struct grouped_plan *p = plan_of(r);
-	const size_t at = (size_t)k0 * p->bits / 8, bytes = (size_t)k * p->bits / 8;
 	const uint8_t *col[GROUPED_STRIP];
 	uint32_t v;
 
-	columns_of(r, s, at, bytes, col);
+	grouped_columns_of(r, s, col);
 	for (v = 0; v < 2 * p->k->vl; v += p->k->vl)
-		p->k->columns(col + v, p->bits, at, bytes, p->flip, out + 4ul * v);
+		p->k->columns(col + v, p->bits, (size_t)column_bytes(r, k0),
+			      (size_t)column_bytes(r, k), p->flip, out + 4ul * v);
 }
 
 /* @k elements from @k0 on of both vectors, as words. */
@@ -524,7 +539,7 @@ static void load_blocks(const struct fast_run *r, struct grouped_strip *s, uint3
 	const uint8_t *col[GROUPED_STRIP];
 	uint32_t i;
 
-	columns_of(r, s, at, (size_t)(k >> block.shift) * block.bytes, col);
+	grouped_columns_of(r, s, col);
 	for (i = 0; i < nb; i += p->k->vl) {
 		p->k->blocks(col + i, b->dtype, at, k >> block.shift, p->flip, words + 4ul * i);
 		p->k->tables(col + i, b->dtype, at, k >> block.shift, scale + i, min + i, nb);

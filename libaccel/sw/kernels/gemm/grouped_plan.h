@@ -115,6 +115,24 @@ struct grouped_strip {
 	bool wild;
 };
 
+/**
+ * struct grouped_ahead - columns that are expanded next, and prefetched meanwhile
+ * @p: first byte of the next column
+ * @step: bytes from column to column
+ * @columns: number of all columns
+ * @lines: cache lines of a column; 0: nothing is prefetched
+ * @line: next line of the column
+ * @done: lines of all columns that have been prefetched
+ */
+struct grouped_ahead {
+	const uint8_t *p;
+	int64_t step;
+	uint32_t columns;
+	uint32_t lines;
+	uint32_t line;
+	uint32_t done;
+};
+
 /* Data that follow a row's words */
 enum grouped_meta { SUM, RAW, ZERO, SCALE, MIN, METAS };
 
@@ -190,6 +208,30 @@ int grouped_load_rows(const struct fast_run *r, uint32_t tile);
  * Return: bytes from a strip to the next.
  */
 int64_t grouped_columns_of(const struct fast_run *r, struct grouped_strip *s, const uint8_t **col);
+
+/**
+ * grouped_ahead_of - columns of a strip, or of the next one, that are expanded next
+ * @r: run
+ * @s: strip
+ * @g0: first group; none is left: those of the next strip
+ *
+ * They are read in many streams, which processors do not prefetch by themselves.
+ */
+struct grouped_ahead grouped_ahead_of(const struct fast_run *r, struct grouped_strip *s, uint32_t g0);
+
+/* Prefetch a @part of @parts of them, of which the previous ones have been. */
+static inline void grouped_fetch(struct grouped_ahead *a, uint32_t part, uint32_t parts)
+{
+	const uint32_t end = (uint32_t)((uint64_t)a->columns * a->lines * (part + 1) / parts);
+
+	for (; a->done < end; a->done++) {
+		__builtin_prefetch(a->p + 64ul * a->line, 0, 2);
+		if (++a->line == a->lines) {
+			a->line = 0;
+			a->p += a->step;
+		}
+	}
+}
 
 /**
  * grouped_load_columns - expand columns of B, with their tables
