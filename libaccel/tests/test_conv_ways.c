@@ -179,8 +179,8 @@ static void fill(float *p, uint64_t n, uint32_t *seed)
 	}
 }
 
-/* Output (m, y, x) in binary64. */
-static double exact(const float *a, const float *b, int64_t c, int64_t size, int64_t m,
+/* Output (m, y, x) in binary64, with taps @gap apart and as much padding. */
+static double exact(const float *a, const float *b, int64_t c, int64_t size, int64_t gap, int64_t m,
 		    int64_t y, int64_t x)
 {
 	int64_t i, ky, kx;
@@ -189,7 +189,7 @@ static double exact(const float *a, const float *b, int64_t c, int64_t size, int
 	for (i = 0; i < c; i++)
 		for (ky = 0; ky < 3; ky++)
 			for (kx = 0; kx < 3; kx++) {
-				int64_t iy = y + ky - 1, ix = x + kx - 1;
+				int64_t iy = y + (ky - 1) * gap, ix = x + (kx - 1) * gap;
 
 				if (iy >= 0 && ix >= 0 && iy < size && ix < size)
 					sum += (double)a[(i * size + iy) * size + ix] *
@@ -241,7 +241,7 @@ static void test_error(void **state)
 			for (y = 0; y < size; y++)
 				for (x = 0; x < size; x++) {
 					double e = oracle_apart(out[(i * size + y) * size + x],
-								exact(a, b, c, size, i, y, x));
+								exact(a, b, c, size, 1, i, y, x));
 
 					worst = fmax(worst, e);
 					squares += e * e;
@@ -254,6 +254,98 @@ static void test_error(void **state)
 	accel_bo_unref(d.a.bo);
 	accel_bo_unref(d.b.bo);
 	accel_bo_unref(d.d.bo);
+}
+
+/* Small integers, multiples of @unit; from memory of @dtype they come back as they were. */
+static float *integers(struct accel_tensor *t, uint32_t n, uint32_t dtype, uint32_t range,
+		       float unit, uint32_t *seed)
+{
+	float *x = malloc(n * sizeof(*x)), *p;
+	uint32_t i;
+
+	assert_non_null(x);
+	t->dtype = dtype;
+	p = tensor(t);
+	for (i = 0; i < n; i++) {
+		*seed = *seed * 1664525 + 1013904223;
+		x[i] = unit * ((float)((*seed >> 8) % (2 * range + 1)) - (float)range);
+		if (dtype == ACCEL_F32)
+			p[i] = x[i];
+		else if (dtype == ACCEL_F16)
+			((uint16_t *)(void *)p)[i] = oracle_f16_bits((double)x[i]);
+		else
+			memcpy((uint16_t *)(void *)p + i, (uint8_t *)&x[i] + 2, 2);
+	}
+	return x;
+}
+
+/*
+ * Weights that are multiples of what the transforms divide by: all that is computed is an integer,
+ * but for what rounding the transform's numbers leaves. An output is a multiple of the unit, which
+ * a wrong input, tile or number of a transform does not leave it.
+ */
+static void test_integers(void **state)
+{
+	static const struct {
+		uint32_t algorithm, dtype;
+		float unit;
+		int64_t c, size;
+		uint32_t gap;
+		double limit;
+	} cases[] = {
+		{ ACCEL_CONV_WINOGRAD_2, ACCEL_F32, 4, 50, 9, 1, 0 },
+		{ ACCEL_CONV_WINOGRAD_2, ACCEL_BF16, 4, 50, 9, 1, 0 },
+		{ ACCEL_CONV_WINOGRAD_2, ACCEL_F16, 4, 20, 9, 1, 0 },
+		{ ACCEL_CONV_WINOGRAD_2, ACCEL_F32, 4, 3, 33, 16, 0 },
+		{ ACCEL_CONV_WINOGRAD_4, ACCEL_F32, 576, 50, 9, 1, 0.1 },
+		{ ACCEL_CONV_WINOGRAD_4, ACCEL_BF16, 576, 50, 9, 1, 0.1 },
+		{ ACCEL_CONV_WINOGRAD_4, ACCEL_F16, 576, 20, 9, 1, 0.1 },
+		{ ACCEL_CONV_WINOGRAD_4, ACCEL_F32, 576, 20, 17, 3, 0.1 },
+		{ ACCEL_CONV_WINOGRAD_6, ACCEL_F32, 8100, 5, 13, 1, 1 },
+		{ ACCEL_CONV_WINOGRAD_6, ACCEL_F32, 8100, 5, 20, 2, 1 },
+	};
+	const int64_t m = 19;
+	uint32_t seed = 7, j;
+
+	(void)state;
+	for (j = 0; j < ARRAY_SIZE(cases); j++) {
+		const int64_t c = cases[j].c, size = cases[j].size;
+		double worst = 0, most = 0;
+		struct accel_conv_desc d;
+		float *a, *b, *out;
+		int64_t i, y, x;
+
+		base(&d);
+		d.algorithm = cases[j].algorithm;
+		d.flags = ACCEL_CONV_PACK_B;
+		d.a.dims[1] = d.b.dims[1] = c;
+		d.b.dims[0] = d.d.dims[1] = m;
+		d.a.dims[2] = d.a.dims[3] = d.d.dims[2] = d.d.dims[3] = size;
+		for (i = 0; i < 2; i++)
+			d.dilation[i] = d.pad_before[i] = d.pad_after[i] = cases[j].gap;
+		a = integers(&d.a, (uint32_t)(c * size * size), cases[j].dtype, 2, 1, &seed);
+		b = integers(&d.b, (uint32_t)(m * c * 9), cases[j].dtype, 1, cases[j].unit, &seed);
+		out = tensor(&d.d);
+		assert_int_equal(accel_run(ctx, &d.hdr), 0);
+		for (i = 0; i < m; i++)
+			for (y = 0; y < size; y++)
+				for (x = 0; x < size; x++) {
+					double want = exact(a, b, c, size, cases[j].gap, i, y, x);
+					double got = out[(i * size + y) * size + x];
+
+					worst = fmax(worst, oracle_apart(got, want));
+					most = fmax(most, fabs(want));
+				}
+		printf("# %s, %s, dilation %u: largest error %g of %g\n",
+		       accel_conv_algorithm_name(d.algorithm), accel_dtype_name(cases[j].dtype),
+		       cases[j].gap, worst, most);
+		assert_true(worst <= cases[j].limit);
+		accel_bo_unref(d.a.bo);
+		accel_bo_unref(d.b.bo);
+		accel_bo_unref(d.d.bo);
+		free(a);
+		free(b);
+	}
 }
 
 /* --- batch normalisation ------------------------------------------------------------ */
@@ -385,7 +477,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_choice), cmocka_unit_test(test_error),
-		cmocka_unit_test(test_batch_norm), cmocka_unit_test(test_wrong),
+		cmocka_unit_test(test_integers), cmocka_unit_test(test_batch_norm),
+		cmocka_unit_test(test_wrong),
 	};
 	int ret;
 

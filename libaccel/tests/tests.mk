@@ -79,7 +79,8 @@ override libaccel/tests/test_blas-pkgs := cmocka openblas
 libaccel/tests/test_blas-env := OPENBLAS_NUM_THREADS=1
 CFLAGS-libaccel/tests/test_blas.o := $(call pkg-cflags,openblas)
 
-libaccel/tests/test_view-objs := libaccel/tests/test_view.o libaccel/tests/oracle/oracle.o libaccel/tests/oracle/oracle_formats.o
+$(foreach t,view conv_ways,$(eval libaccel/tests/test_$(t)-objs := $(addprefix libaccel/tests/,test_$(t).o oracle/oracle.o \
+	oracle/oracle_formats.o)))
 
 # Looks inside: linked with the objects, which the shared library hides.
 libaccel/tests/test_lower-objs = libaccel/tests/test_lower.o libaccel/tests/oracle/oracle.o libaccel/tests/oracle/oracle_formats.o $(libaccel/libaccel-objs)

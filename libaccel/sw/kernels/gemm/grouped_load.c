@@ -418,7 +418,8 @@ static int64_t column_bytes(const struct fast_run *r, int64_t k)
 	return p->size ? (k >> block.shift) * (int64_t)block.bytes : k * p->bits / 8;
 }
 
-struct grouped_ahead grouped_ahead_of(const struct fast_run *r, struct grouped_strip *s, uint32_t g0)
+struct grouped_ahead grouped_ahead_of(const struct fast_run *r, struct grouped_strip *s,
+				      uint32_t g0)
 {
 	const struct grouped_plan *p = plan_of(r);
 	const struct uma_tensor_view *b = view(r, UMA_SLOT_B);

@@ -217,7 +217,8 @@ int64_t grouped_columns_of(const struct fast_run *r, struct grouped_strip *s, co
  *
  * They are read in many streams, which processors do not prefetch by themselves.
  */
-struct grouped_ahead grouped_ahead_of(const struct fast_run *r, struct grouped_strip *s, uint32_t g0);
+struct grouped_ahead grouped_ahead_of(const struct fast_run *r, struct grouped_strip *s,
+				      uint32_t g0);
 
 /* Prefetch a @part of @parts of them, of which the previous ones have been. */
 static inline void grouped_fetch(struct grouped_ahead *a, uint32_t part, uint32_t parts)
