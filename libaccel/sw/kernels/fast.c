@@ -16,7 +16,7 @@ static const struct fast_class *const *classes_of(const struct uma_op *op)
 {
 	static const struct fast_class *const attention[] = { &fast_attention, NULL };
 	static const struct fast_class *const dynquant[] = { &fast_dynquant, NULL };
-	static const struct fast_class *const copy[] = { &fast_move, &fast_map, NULL };
+	static const struct fast_class *const copy[] = { &fast_move, &fast_map, &fast_rows, NULL };
 	static const struct fast_class *const fill[] = { &fast_move, NULL };
 	static const struct fast_class *const gather[] = { &fast_rows, NULL };
 	static const struct fast_class *const kv_write[] = { &fast_kv_write, NULL };

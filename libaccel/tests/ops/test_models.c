@@ -225,7 +225,7 @@ static void rows(const char *name, uint32_t dtype, int64_t words, int64_t width,
 
 	u.gather.a = T(dtype, words, width);
 	u.gather.b = T(ACCEL_S32, n);
-	u.gather.d = T(dtype, n, width);
+	u.gather.d = T(dtype > ACCEL_U4 ? ACCEL_F32 : dtype, n, width);
 	step(name, &u, NULL);
 }
 
@@ -404,6 +404,8 @@ static void llama(void)
 	uint32_t i;
 
 	rows("LLaMA: token embeddings", ACCEL_BF16, 32000, 2048, 1);
+	rows("LLaMA: token embeddings in blocks", ACCEL_Q6_K, 32000, 2048, 1);
+	copy("LLaMA: blocks as numbers", T(ACCEL_Q4_0, 2048, 2048), T(ACCEL_F16, 2048, 2048));
 	for (i = 0; i < 2; i++) {
 		const int64_t n = lengths[i];
 		const struct accel_tensor x = T(ACCEL_F32, n, 2048), h = T(ACCEL_BF16, n, 5632);
@@ -418,8 +420,7 @@ static void llama(void)
 		u.rotary.cosines = u.rotary.sines = T(ACCEL_F32, 2048, 32);
 		u.rotary.positions = T(ACCEL_S32, 1, n);
 		step("LLaMA: rotary", &u, NULL);
-		copy("LLaMA: keys into the cache", T(ACCEL_F32, n, 4, 64),
-		     T(ACCEL_BF16, n, 4, 64));
+		copy("LLaMA: keys into the cache", T(ACCEL_F32, n, 4, 64), T(ACCEL_BF16, n, 4, 64));
 		attention("LLaMA: attention", ACCEL_ATTENTION_CAUSAL,
 			  T(ACCEL_BF16, 1, n, 32, 64), T(ACCEL_BF16, 1, 1024, 4, 64),
 			  T(ACCEL_BF16, 1, n, 32, 64), none);
@@ -538,7 +539,6 @@ static void test_reference(void **state)
 {
 	(void)state;
 	assert_true(open_ctx(2));
-	/* Other levels have fewer kernels. */
 	if (has(FAST_AVX512 | FAST_VNNI | FAST_BF16)) {
 		bert();
 		resnet();
