@@ -20,6 +20,9 @@
  * @THREADS: operations per second, relative to those with one thread
  * @LIKE: time, relative to that of the same case with types @other
  * @FLAT: share of the limit, relative to that of the case @other
+ * @WITH: operations per second, relative to those of the same case without the suffix @other
+ * @RATE: bytes per second, relative to those of the case @other in fp32
+ * @SPEED: 10^9 operations or bytes per second
  * @TIME: microseconds
  * @OVER: microseconds above those of the fastest implementation of the case @other
  * @NODE: time, relative to the null ioctl
@@ -33,11 +36,17 @@ enum test {
 	THREADS,
 	LIKE,
 	FLAT,
+	WITH,
+	RATE,
+	SPEED,
 	TIME,
 	OVER,
 	NODE,
 	SPACE
 };
+
+/* What a sum of two tensors reaches, which other operations along lines are compared with */
+#define SUM	"lines/add/512x3072"
 
 /**
  * struct rule - a target, or a part of it
@@ -46,7 +55,7 @@ enum test {
  * @cases: pattern of cases
  * @dtypes: pattern of element types
  * @test: &enum test
- * @want: threshold: minimum for PEER, SHARE, THREADS, FLAT, maximum for the others
+ * @want: threshold: a maximum if at_most() says so, else a minimum
  * @other: see &enum test
  */
 static const struct rule {
@@ -93,6 +102,21 @@ static const struct rule {
 	{ 8, "eight answers", "text/llama*/decode-8@256", "q4_0", PEER, 2, NULL },
 	{ 8, "file to first token", "text/*/load", "*", PEER_TIME, 0.5, NULL },
 	{ 8, "memory", "text/*/memory", "*", PEER_PEAK, 1.1, NULL },
+	{ 9, "norms", "lines/@(layer|rms)-norm/*", "fp32", RATE, 0.8, SUM },
+	{ 9, "GELU, SiLU", "lines/@(gelu|silu)/512x3072", "fp32", RATE, 0.6, SUM },
+	{ 9, "softmax", "lines/softmax/512x3072", "fp32", RATE, 0.3, SUM },
+	{ 9, "floats to bytes", "lines/convert/*", "fp32-s8", RATE, 0.6, SUM },
+	{ 9, "sums of bytes", "lines/add/*", "s8", RATE, 0.3, SUM },
+	{ 9, "pools, transposes", "lines/@(max-pool|transpose)/*", "*", RATE, 0.3, SUM },
+	{ 9, "logits", "lines/@(softmax|top-10)/1x50257", "fp32", TIME, 25, NULL },
+	{ 9, "GELU at the end", "gemm/*/gelu", "bf16", WITH, 0.9, "/gelu" },
+	/* 1.15 times as long */
+	{ 9, "residual", "conv/1x1-*/residual", "@(fp32|u8)", WITH, 0.87, "/residual" },
+	{ 9, "weights [N, K]", "gemv/@(1|8)x4096x4096", "fp32[*]s4^T", LIKE, 1.03, "fp32*s4" },
+	{ 9, "4 bits, not packed", "gemm/512x512x512/unpacked", "@(fp32|bf16)[*]s4", FLAT, 0.9,
+	  "gemm/512x512x512/packed" },
+	{ 9, "prompts, 4 bits", "gemm/128x4096x4096/packed", "s8/g[*]s4*", SPEED, 700, NULL },
+	{ 9, "packing", "pack/*", "@(fp32|s8|s4)", SPEED, 10, NULL },
 };
 
 static bool at_most(enum test test)
@@ -121,6 +145,7 @@ static double value_of(const struct rule *rule, const struct perf_row *rows, siz
 		       const struct perf_row *row, const struct perf_row **with)
 {
 	struct perf_row like = *row;
+	size_t length;
 	double own;
 
 	*with = NULL;
@@ -148,6 +173,18 @@ static double value_of(const struct rule *rule, const struct perf_row *rows, siz
 		snprintf(like.name, sizeof(like.name), "%s", rule->other);
 		*with = report_find(rows, count, &like, "ours");
 		return *with ? report_share(row) / report_share(*with) : NAN;
+	case WITH:
+		length = strlen(row->name) - strlen(rule->other);
+		snprintf(like.name, sizeof(like.name), "%.*s", (int)length, row->name);
+		*with = report_find(rows, count, &like, "ours");
+		return *with ? row->gflops / (*with)->gflops : NAN;
+	case RATE:
+		snprintf(like.name, sizeof(like.name), "%s", rule->other);
+		snprintf(like.dtype, sizeof(like.dtype), "fp32");
+		*with = report_find(rows, count, &like, "ours");
+		return *with ? row->gflops / (*with)->gflops : NAN;
+	case SPEED:
+		return row->gflops;
 	case TIME:
 		return row->us;
 	case OVER:

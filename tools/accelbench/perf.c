@@ -24,10 +24,10 @@ bool perf_wanted(const struct perf *perf, const char *name, const char *dtype)
 	if (!perf->opts->only)
 		return true;
 	snprintf(full, sizeof(full), "%s%s/%s", kind, name, dtype);
-	if (!fnmatch(perf->opts->only, full, 0))
+	if (!fnmatch(perf->opts->only, full, FNM_EXTMATCH))
 		return true;
 	snprintf(full, sizeof(full), "%s%s", kind, name);
-	return !fnmatch(perf->opts->only, full, 0);
+	return !fnmatch(perf->opts->only, full, FNM_EXTMATCH);
 }
 
 bool perf_peers(const struct perf *perf)

@@ -161,6 +161,36 @@ keys='(keys - ["intensity", "workspace", "packed", "allowed", "growth"]) ==
 	bench 1 bars /dev/stdin <<<'no result'
 }
 
+@test "bars: what models need, compared with other cases of the same run" {
+	cd "$BATS_TEST_TMPDIR"
+	row='{"case":"%s","dtype":"%s","threads":1,"impl":"ours","gflops":%s,"us":%s,"limit":1000,"share":1}\n'
+	# shellcheck disable=SC2059 # the format is above
+	{
+		printf "$row" lines/add/512x3072 fp32 50 1
+		printf "$row" lines/layer-norm/512x3072 fp32 41 1
+		printf "$row" lines/convert/512x3072 fp32-s8 31 1
+		printf "$row" lines/transpose/1024x1024 bf16 16 1
+		printf "$row" lines/softmax/1x50257 fp32 20 24
+		printf "$row" gemm/512x512x512/packed bf16 400 1
+		printf "$row" gemm/512x512x512/packed/gelu bf16 364 1
+		printf "$row" conv/1x1-64-256@56 u8 500 1
+		printf "$row" conv/1x1-64-256@56/residual u8 440 1
+		printf "$row" gemv/8x4096x4096 'fp32*s4' 1 100
+		printf "$row" gemv/8x4096x4096 'fp32*s4^T' 1 102
+		printf "$row" gemm/512x512x512/packed 'bf16*s4' 400 1
+		printf "$row" gemm/512x512x512/unpacked 'bf16*s4' 370 1
+		printf "$row" pack/4096x4096 s4 11 1
+	} >good.json
+	bench 0 bars good.json
+	[ "$(grep -cE '^9 .* pass +1 of +1 ' <<<"$output")" = 9 ]
+	grep -qE '^9 +norms .* 0.82 >= 0.8 +lines/layer-norm/512x3072/fp32$' <<<"$output"
+	grep -qE '^9 +residual .* 0.88 >= 0.87 ' <<<"$output"
+	grep -qE '^9 +weights .* 1.02 <= 1.03 ' <<<"$output"
+	sed 's/:41,/:39,/; s/:364,/:350,/; s/:440,/:400,/; s/:102,/:104,/; s/:11,/:9,/' good.json >bad.json
+	bench 1 bars bad.json
+	[ "$(grep -cE '^9 .* MISS +0 of +1 ' <<<"$output")" = 5 ]
+}
+
 @test "usage errors: 2" {
 	bench 2 gemm extra
 	bench 2 gemm --batches 8
@@ -169,6 +199,8 @@ keys='(keys - ["intensity", "workspace", "packed", "allowed", "growth"]) ==
 	bench 2 gemm --nonsense
 	bench 2 bars
 	bench 5 bars not-there.json
+	bench 0 gemm "${quick[@]}" --threads 1 --no-peers --json --only 'gemm/@(32|16)x32x32/packed/@(u8|s4)'
+	rows 'map(.dtype) == ["u8"]'
 	# Nothing that fits the pattern is no error, and nothing
 	bench 0 gemm --only nothing --json --no-peers
 	[ -z "$output" ]
