@@ -161,6 +161,59 @@ static void test_info(void **state)
 	accel_plan_unref(NULL);
 }
 
+static int is_winograd(void *user, const struct accel_candidate *c)
+{
+	if (c->verdict == ACCEL_CHOSEN)
+		*(bool *)user = !strcmp(c->kernel, "wino");
+	return 0;
+}
+
+/*
+ * What threads share while a task runs is the in-process device's: reported beside the
+ * workspace, which is bound, and not counted as memory of the context. Without kernels, and
+ * on a node, there is none.
+ */
+static void test_host_bytes(void **state)
+{
+	const int64_t a[] = { 1, 16, 12, 12 }, b[] = { 16, 16, 3, 3 };
+	struct accel_memory_stats before = { .size = sizeof(before) }, after = before;
+	struct accel_plan_info info = { .size = sizeof(info) };
+	struct accel_conv_desc d = ACCEL_CONV_DESC_INIT;
+	struct accel_gemm_desc g;
+	struct accel_plan *plan;
+	bool winograd = false;
+
+	(void)state;
+	d.flags = ACCEL_CONV_PACK_B;
+	d.algorithm = ACCEL_CONV_WINOGRAD_2;
+	d.pad_before[0] = d.pad_before[1] = d.pad_after[0] = d.pad_after[1] = 1;
+	d.a = d.d = accel_tensor_dense(NULL, ACCEL_F32, 4, a);
+	d.b = accel_tensor_dense(NULL, ACCEL_F32, 4, b);
+	d.a.bo = buffer(16 * 12 * 12 * 4);
+	d.b.bo = buffer(16 * 16 * 9 * 4);
+	d.d.bo = buffer(16 * 12 * 12 * 4);
+	MUST(accel_plan_create(ctx, &d.hdr, &plan));
+	assert_int_equal(accel_plan_explain(plan, is_winograd, &winograd), 0);
+	assert_int_equal(accel_plan_get_info(plan, &info), 0);
+	assert_int_equal(info.workspace_bytes, 0);
+	assert_int_equal(info.host_bytes > 0, winograd);
+	accel_plan_unref(plan);
+	assert_int_equal(accel_ctx_get_memory(ctx, &before), 0);
+	MUST(accel_run(ctx, &d.hdr));
+	assert_int_equal(accel_ctx_get_memory(ctx, &after), 0);
+	assert_int_equal(after.bo_bytes, before.bo_bytes);
+	assert_int_equal(after.bo_count, before.bo_count);
+	accel_bo_unref(d.a.bo);
+	accel_bo_unref(d.b.bo);
+	accel_bo_unref(d.d.bo);
+
+	product_desc(&g, 3, 5, 7);
+	MUST(accel_plan_create(ctx, &g.hdr, &plan));
+	assert_int_equal(accel_plan_get_info(plan, &info), 0);
+	assert_int_equal(info.host_bytes, 0);
+	accel_plan_unref(plan);
+}
+
 /* --- how long it lives -------------------------------------------------------------- */
 
 static void test_lifetime(void **state)
@@ -575,7 +628,7 @@ int main(void)
 		cmocka_unit_test(test_reuse), cmocka_unit_test(test_accumulate),
 		cmocka_unit_test(test_packed), cmocka_unit_test(test_packed_tables),
 		cmocka_unit_test(test_copied), cmocka_unit_test(test_threads),
-		cmocka_unit_test(test_buffers),
+		cmocka_unit_test(test_buffers), cmocka_unit_test(test_host_bytes),
 	};
 	int ret;
 
