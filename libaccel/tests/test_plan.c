@@ -214,6 +214,54 @@ static void test_host_bytes(void **state)
 	accel_plan_unref(plan);
 }
 
+/* --- rows by themselves ------------------------------------------------------------------ */
+
+/* The bits of a row alone are those that it has among others; test_rows has all operations. */
+static void test_reproducible(void **state)
+{
+	const uint32_t m = 19, n = 48, k = 320;
+	struct accel_ctx_opts opts = ACCEL_CTX_OPTS_INIT;
+	struct accel_gemm_desc g, one;
+	struct accel_ctx *c;
+	float *a, *b, *all, *row;
+	uint32_t i, packed;
+
+	(void)state;
+	opts.flags = ACCEL_CTX_REPRODUCIBLE;
+	assert_int_equal(accel_ctx_create(dev, &opts, &c), 0);
+	product_desc(&g, m, n, k);
+	product_desc(&one, 1, n, k);
+	assert_int_equal(accel_bo_create(c, 4ull * m * k, NULL, &g.a.bo), 0);
+	assert_int_equal(accel_bo_create(c, 4ull * k * n, NULL, &g.b.bo), 0);
+	assert_int_equal(accel_bo_create(c, 4ull * m * n, NULL, &g.d.bo), 0);
+	assert_int_equal(accel_bo_create(c, 4ull * n, NULL, &one.d.bo), 0);
+	one.a.bo = g.a.bo;
+	one.b.bo = g.b.bo;
+	a = accel_bo_ptr(g.a.bo);
+	b = accel_bo_ptr(g.b.bo);
+	all = accel_bo_ptr(g.d.bo);
+	row = accel_bo_ptr(one.d.bo);
+	/* Sums that are rounded, in whatever order */
+	for (i = 0; i < m * k; i++)
+		a[i] = (float)(i * 2654435761u >> 8) / (1 << 23) - 1;
+	for (i = 0; i < k * n; i++)
+		b[i] = (float)((i + m * k) * 2654435761u >> 8) / (1 << 23) - 1;
+	for (packed = 0; packed < 2; packed++) {
+		g.flags = one.flags = packed ? ACCEL_GEMM_PACK_B : 0;
+		assert_int_equal(accel_run(c, &g.hdr), 0);
+		for (i = 0; i < m; i += 6) {
+			one.a.offset = 4ull * i * k;
+			assert_int_equal(accel_run(c, &one.hdr), 0);
+			assert_memory_equal(row, all + i * n, 4ul * n);
+		}
+	}
+	accel_bo_unref(one.d.bo);
+	accel_bo_unref(g.d.bo);
+	accel_bo_unref(g.b.bo);
+	accel_bo_unref(g.a.bo);
+	accel_ctx_destroy(c);
+}
+
 /* --- how long it lives -------------------------------------------------------------- */
 
 static void test_lifetime(void **state)
@@ -629,6 +677,7 @@ int main(void)
 		cmocka_unit_test(test_packed), cmocka_unit_test(test_packed_tables),
 		cmocka_unit_test(test_copied), cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_buffers), cmocka_unit_test(test_host_bytes),
+		cmocka_unit_test(test_reproducible),
 	};
 	int ret;
 
