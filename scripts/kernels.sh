@@ -15,10 +15,7 @@
 # FIELD  kdir (for module builds), image, modules (a tree with lib/modules in it), release, key (a short name for
 #        directories), source (the source tree). Without one, all are printed as "field=value".
 #
-# Nothing is installed: everything lives in ${XDG_CACHE_HOME:-$HOME/.cache}/uma, one directory per version, and only
-# directories with a .complete file count. One that was left half-made is thrown away and made anew; a lock per
-# directory keeps concurrent callers apart. Packages come through apt with a private list directory, verified with
-# Debian's archive keys; the mirror is the one this system's apt uses, or $UMA_DEBIAN_MIRROR.
+# Nothing is installed: everything lives in the cache (scripts/archive.sh).
 #
 # Environment: CC (default gcc-12 where there is one, else gcc), JOBS (default: all processors), VERBOSE.
 
@@ -28,7 +25,9 @@ umask 022
 PATH=$PATH:/usr/sbin:/sbin
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-cache=${XDG_CACHE_HOME:-$HOME/.cache}/uma
+lists=apt
+# shellcheck source=scripts/archive.sh
+. "$top/scripts/archive.sh"
 config=$top/selftests/vm/debug.config
 jobs=${JOBS:-$(nproc)}
 recipe=3	# raised when the way a kernel is built changes, so that cached ones are rebuilt
@@ -41,153 +40,11 @@ own_kdir=${KDIR:-} own_image=${KIMAGE:-} own_modules=${KMODULES:-}
 # Make hands its flags and variables (V, O, W, M, ...) down to us; a kernel's makefile would act on them.
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES V O W C M MO VARIANT KDIR KIMAGE KMODULES
 
-die() { printf 'kernels.sh: %s\n' "$*" >&2; exit 1; }
-say() { printf '  %-7s %s\n' "$1" "$2" >&2; }
-
-quietly() {
-	local log=$1
-	shift
-	if [ -n "${VERBOSE:-}" ]; then
-		"$@" >&2
-	elif ! "$@" >>"$log" 2>&1; then
-		tail -n 40 "$log" >&2
-		die "failed: $* (log: $log)"
-	fi
-}
-
-# --- the archive ------------------------------------------------------------------------------------------------
-
-apt_ready=
-
-# The address of the archive $1 with release $2 (regular expressions) that this system's apt has been told of; a new
-# machine has no package lists yet.
-archive_uri() {
-	apt-get update --print-uris 2>/dev/null | sed -nE "s,^'([^']*/$1)/dists/$2/InRelease'.*,\1,p" | tail -n 1
-}
-
-apt_private() {
-	local tool=$1
-	shift
-	"$tool" "${apt_options[@]}" "$@"
-}
-
-apt_options=(-q -o Dir::Etc::sourcelist="$cache/apt/sources.list" -o Dir::Etc::sourceparts=/dev/null \
-		-o Dir::Etc::preferences=/dev/null -o Dir::Etc::preferencesparts=/dev/null \
-		-o Dir::State="$cache/apt/state" -o Dir::State::status=/dev/null -o Dir::Cache="$cache/apt/cache" \
-		-o Dir::Cache::archives="$cache/apt/cache/archives" -o APT::Sandbox::User=root \
-		-o Acquire::Languages=none -o Acquire::Retries=3 -o APT::Architecture=amd64)
-
-apt_update() {
-	quietly "$cache/log/apt.log" apt_private apt-get -o APT::Update::Error-Mode=any update
-}
-
-# The archive's keys: bookworm's first keyring did not know trixie's, its updates do. Where this system has the old
-# one, fetch the new one from bookworm, whose keys we do have, and keep it for ourselves.
-archive_keyring() {
-	local main=$1 sys=/usr/share/keyrings/debian-archive-keyring.gpg
-	local own=$cache/apt/keyring/usr/share/keyrings/debian-archive-keyring.gpg
-
-	[ -f "$sys" ] || die "no $sys: apt-get install debian-archive-keyring"
-	if [ -f "${sys%keyring.gpg}trixie-automatic.gpg" ]; then
-		echo "$sys"
-		return
-	fi
-	if [ ! -f "$own" ]; then
-		echo "deb [signed-by=$sys] $main bookworm main" >"$cache/apt/sources.list"
-		apt_update
-		rm -rf "$cache/apt/keyring"
-		mkdir -p "$cache/apt/keyring.new"
-		(cd "$cache/apt/keyring.new" && quietly "$cache/log/apt.log" \
-			apt_private apt-get download debian-archive-keyring && dpkg-deb -x ./*.deb . && rm -f ./*.deb)
-		mv "$cache/apt/keyring.new" "$cache/apt/keyring"
-	fi
-	echo "$own"
-}
-
-apt_setup() {
-	local main security key
-
-	[ -z "$apt_ready" ] || return 0
+kernel_archive() {
 	command -v apt-get >/dev/null || die "no apt here: give your own kernel (KDIR=... and KIMAGE=...)"
 	[ "$(dpkg --print-architecture)" = amd64 ] || die "the packaged kernels are for amd64: give KDIR= and KIMAGE="
-	mkdir -p "$cache/apt/state/lists/partial" "$cache/apt/cache/archives/partial"
-	exec 8>"$cache/lock.apt"
-	flock 8
-	# Every archive of Debian's has all releases; where there is none, the one that all know.
-	main=${UMA_DEBIAN_MIRROR:-$(archive_uri '[^/]*' bookworm)}
-	main=${main:-$(archive_uri debian '[a-z]+')}
-	main=${main:-http://deb.debian.org/debian}
-	security=$(archive_uri '[^/]*' bookworm-security)
-	key=$(archive_keyring "$main")
-	{
-		echo "deb [signed-by=$key] $main bookworm main"
-		echo "deb [signed-by=$key] $main bookworm-backports main"
-		echo "deb [signed-by=$key] $main trixie-backports main"
-		[ -z "$security" ] || echo "deb [signed-by=$key] $security bookworm-security main"
-	} >"$cache/apt/sources.list"
-	say APT "package lists"
-	apt_update
-	apt_ready=1
+	apt_setup bookworm bookworm-backports trixie-backports bookworm-security
 }
-
-apt_done() {
-	[ -z "$apt_ready" ] || exec 8>&-
-	apt_ready=
-}
-
-# fetch DIR PACKAGE=VERSION... : download and unpack packages below DIR; apt checks them against the signed lists.
-fetch() {
-	local dir=$1 deb
-	shift
-	mkdir -p "$dir.deb"
-	say FETCH "$*"
-	(cd "$dir.deb" && quietly "$cache/log/apt.log" apt_private apt-get download "$@")
-	mkdir -p "$dir"
-	for deb in "$dir.deb"/*.deb; do
-		dpkg-deb -x "$deb" "$dir"
-	done
-	rm -rf "$dir.deb"
-}
-
-# "PACKAGE VERSION" lines of everything whose name matches the extended regular expression $1.
-versions() {
-	apt_private apt-cache pkgnames | { grep -E "$1" || true; } | xargs -r apt-cache "${apt_options[@]}" madison |
-		awk '$NF != "Sources" { print $1, $3 }'
-}
-
-# The line of stdin with the newest version in its second field.
-newest() {
-	local name ver best='' bestver=''
-	while read -r name ver; do
-		if [ -z "$best" ] || dpkg --compare-versions "$ver" gt "$bestver"; then
-			best=$name bestver=$ver
-		fi
-	done
-	[ -z "$best" ] || echo "$best $bestver"
-}
-
-# --- the cache --------------------------------------------------------------------------------------------------
-
-# Directory names become make variables and shell words in other people's makefiles.
-plain() { printf '%s' "$1" | tr -c 'A-Za-z0-9.+_\n-' '_'; }
-
-complete() { [ -e "$1" ] && [ -f "$1/.complete" ]; }
-
-# point NAME DIR: make $cache/NAME a link to DIR in one step.
-point() {
-	ln -sfn "$(basename "$2")" "$cache/.$1.$$"
-	mv -T "$cache/.$1.$$" "$cache/$1"
-}
-
-lock() {
-	exec 9>"$cache/lock.$1"
-	if ! flock -n 9; then
-		say WAIT "another process is making the $1 kernel"
-		flock 9
-	fi
-}
-
-unlock() { exec 9>&-; }
 
 make_stock() {
 	local name ver rel tmp dir f
@@ -200,7 +57,7 @@ make_stock() {
 		unlock
 		return
 	fi
-	apt_setup
+	kernel_archive
 	read -r name ver < <(versions '^linux-headers-6\.12\.[0-9]+\+deb12-amd64$' | newest) ||
 		die "the archive has no 6.12 kernel for bookworm"
 	rel=${name#linux-headers-}
@@ -247,7 +104,7 @@ make_source() {
 		unlock
 		return
 	fi
-	apt_setup
+	kernel_archive
 	read -r name ver < <(versions '^linux-source-[0-9]+\.[0-9]+$' | newest) || die "the archive has no linux-source"
 	dir=$cache/source-$(plain "$ver")
 	if ! complete "$dir"; then
