@@ -649,9 +649,9 @@ int im_read_opset(struct import *im, struct slice s)
 			note_domain(im, domain, version);
 		return 0;
 	}
-	if (version < 1 || version > 24)
+	if (version < 1 || version > 25)
 		return im_fail(im, -EOPNOTSUPP,
-			       "version %" PRId64 " of the operators is not from 1 to 24",
+			       "version %" PRId64 " of the operators is not from 1 to 25",
 			       version);
 	im->opset = version;
 	if (!im->call)

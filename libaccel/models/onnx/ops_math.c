@@ -229,6 +229,13 @@ static int where(struct import *im, uint32_t arg)
 	return ret ? ret : im_give(im, 0, out);
 }
 
+/* Half bytes that graphs have no tensor for: rows do not end at a byte. */
+static bool is_ragged(const struct ref *ref, uint32_t type)
+{
+	return (type == ACCEL_S4 || type == ACCEL_U4) && ref->rank &&
+	       ref->dims[ref->rank - 1] % 2;
+}
+
 static int cast(struct import *im, uint32_t like)
 {
 	uint32_t type, out;
@@ -243,6 +250,10 @@ static int cast(struct import *im, uint32_t like)
 	out = im->in[0].value;
 	if (type != im->in[0].type)
 		ret = tensor_bytes(im, &im->in[0], &out);
+	if (!ret && (is_ragged(&im->in[0], type) ||
+		     (out == im->in[0].value && is_ragged(&im->in[0], im->in[0].type))))
+		return im_fail(im, -EOPNOTSUPP, "rows of %lld elements of 4 bits",
+			       (long long)im->in[0].dims[im->in[0].rank - 1]);
 	if (!ret)
 		ret = im_cast(im, out, type, &out);
 	return ret ? ret : im_give(im, 0, out);

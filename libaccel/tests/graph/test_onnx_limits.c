@@ -653,6 +653,34 @@ static void test_ends(void **arg)
 	}
 }
 
+/* The newest version and one after it; half bytes in rows that no tensor has */
+static void test_newest(void **arg)
+{
+	static const float line[3] = { 1, -2, 3 };
+	static const uint8_t half[2] = { 0x21, 0x03 };
+	struct tested *t = BEGIN(*arg, IO("x", F32, line, 3));
+	struct bytes n = op(NULL, "Neg", "x", "y");
+
+	t->opset = 25;
+	add_op(t, &n);
+	GIVES(t, IO("y", F32, ((float[]){ -1, 2, -3 }), 3));
+	t = BEGIN(*arg, IO("x", F32, line, 3));
+	n = op(NULL, "Neg", "x", "y");
+	refused(t, &n, 26, "version 26 of the operators");
+	t = BEGIN(*arg, IO("x", F32, line, 3));
+	n = op(NULL, "Cast", "x", "y");
+	attr_int(&n, "to", S4);
+	t->opset = 25;
+	add_op(t, &n);
+	must_refuse(t, -EOPNOTSUPP, "rows of 3 elements of 4 bits");
+	t = BEGIN(*arg, IO("x", S4, half, 3));
+	n = op(NULL, "Cast", "x", "y");
+	attr_int(&n, "to", F32);
+	t->opset = 25;
+	add_op(t, &n);
+	must_refuse(t, -EOPNOTSUPP, "rows of 3 elements of 4 bits");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
 
 int main(void)
@@ -662,7 +690,7 @@ int main(void)
 		TEST(test_far), TEST(test_bounds), TEST(test_norms), TEST(test_acts),
 		TEST(test_known), TEST(test_words), TEST(test_ignored), TEST(test_heads),
 		TEST(test_no_axes), TEST(test_exact), TEST(test_forms), TEST(test_scales),
-		TEST(test_ends),
+		TEST(test_ends), TEST(test_newest),
 	};
 
 	return cmocka_run_group_tests_name("onnx_limits", tests, NULL, NULL);
