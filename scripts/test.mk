@@ -32,7 +32,7 @@ inputs-of = --inputs '$(test-data) $($(1)-inputs)'
 bats-inputs = --inputs '$(test-data) $(bats-data) $(addprefix $(O)/,$(PROGS) $(TEST_PROGS)) $(foreach l,$(LIBS),$(O)/$(l).so) $($(1)-inputs)'
 kernel-images = $(foreach k,stock debug,$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/uma/$(k)/image)
 # Seconds that no test on the host takes, however busy it is; a hang ends there.
-host-limit := 1200
+host-limit := $(if $(ALL),7200,1200)
 tmp-path := $(subst $() $(),:,$(abspath $(sort $(dir $(addprefix $(O)/,$(PROGS))))))
 host-env = UMA_BUILD=$(abspath $(O)) UMA_GUEST=0 PATH=$(tmp-path):$$PATH
 

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # model: real architectures with made weights, against the answers of another runtime (examples/zoo). Weights are as
-# large as 450 MB, and are there only while their test runs.
+# large as 450 MB, and are there only while their test runs. With UMA_ALL=1, as in "make proof", each runs at all levels, and
+# at the highest with each level of kernels that this processor has.
 
 load helper
 
@@ -15,14 +16,25 @@ teardown() {
 	rm -rf "$ZOO"/*.bin "$XDG_CACHE_HOME"
 }
 
+# agrees NAME BOUND LEVEL
+agrees() {
+	ctl 0 model run "$ZOO/$1.onnx" -d sw --golden "$ZOO/$1.golden.npz" --level "$3" --tolerance "$2" --json
+	json ".ok and ([.outputs[] | select(.ok and .max_rel_error < $2)] | length) > 0"
+}
+
 # near NAME BOUND LEVEL...: the model is as near as that on each level
 near() {
-	local name=$1 bound=$2 level
+	local name=$1 bound=$2 level kernels
 	shift 2
 	"$UMA_BUILD/examples/zoo/fill" "$ZOO/$name.fill.json" "$ZOO"
+	[ -z "${UMA_ALL:-}" ] || set -- 0 1 2 3
 	for level in "$@"; do
-		ctl 0 model run "$ZOO/$name.onnx" -d sw --golden "$ZOO/$name.golden.npz" --level "$level" --tolerance "$bound" --json
-		json ".ok and ([.outputs[] | select(.ok and .max_rel_error < $bound)] | length) > 0"
+		agrees "$name" "$bound" "$level"
+	done
+	for kernels in ${UMA_ALL:+amx avx512-bf16 avx512-vnni avx512 avx2 neon-dotprod neon}; do
+		export ACCEL_SW_KERNELS=$kernels
+		! accelctl info -d sw >/dev/null 2>&1 || agrees "$name" "$bound" 3
+		unset ACCEL_SW_KERNELS
 	done
 	# Products are kernels' for this processor, and so are 99 % of the time. EfficientNet has three convolutions of
 	# 2112 multiply-adds in all for which there are none. The median of five: what runs for the first time, or beside something
@@ -60,5 +72,6 @@ right() {
 @test "ViT-B/16" { right vit_b_16 3; }
 @test "DenseNet-121" { right densenet121 3; }
 @test "EfficientNet-B0" { right efficientnet_b0 3; }
+@test "FCN-ResNet-50" { right fcn_resnet50 3; }
 @test "MobileNet v2" { right mobilenet_v2 0 3; }
 @test "SqueezeNet 1.1" { right squeezenet1_1 0 1 2 3; }
