@@ -536,6 +536,7 @@ static const struct real_op real_ops[] = {
 	{ "QLinearSoftmax", "Softmax", 1 },
 	{ "QLinearReduceMean", "ReduceMean", 1 },
 	{ "QGemm", "Gemm", 2 },
+	{ "QLinearWhere", "Where", 2 },
 };
 
 /* A bias in steps of both scales, and of what multiplies them */
@@ -591,10 +592,17 @@ static int real_op(struct import *im, uint32_t index)
 	uint32_t i, n = r->inputs, type, value, at;
 	int64_t opset = im->opset;
 	bool gemm = !strcmp(r->real, "Gemm"), conv = !strcmp(r->real, "Conv");
-	int ret = im_need(im, 3 * n);
+	/* A condition, which is not quantised, comes before the others. */
+	const uint32_t first = !strcmp(r->real, "Where");
+	int ret = im_need(im, first + 2);
 
+	/* Zero points may be missing. */
+	for (i = 0; i < n && !ret; i++)
+		if (!im_input(im, first + 3 * i)->here || !im_input(im, first + 3 * i + 1)->here)
+			ret = im_fail(im, -EBADMSG, "input %u or its scale is missing",
+				      first + 3 * i);
 	/* QGemm has its bias before the scale of its result, QLinearConv behind. */
-	at = 3 * n + gemm;
+	at = first + 3 * n + gemm;
 	if (!ret && !gemm && !im_input(im, at)->here)
 		ret = im_fail(im, -EBADMSG, "input %u is missing", at);
 	if (!ret && im_int(im, "channels_last", 0))
@@ -603,23 +611,26 @@ static int real_op(struct import *im, uint32_t index)
 		return ret;
 	take_scaled(im, at, &to);
 	for (i = 0; i < n && !ret; i++) {
-		take_scaled(im, 3 * i + 1, &s[i]);
+		take_scaled(im, first + 3 * i + 1, &s[i]);
 		/* Weights have scales of output channels; columns are last, rows before. */
 		s[i].axis = conv                                                   ? 0
 			    : im_int(im, i ? "transB" : "transA", 0) == (int64_t)i ? -2
 										   : -1;
 		if (!conv && !gemm)
 			s[i].axis = i ? -1 : -2;
-		ret = dequantize(im, &im->in[3 * i], &s[i], &value);
+		ret = dequantize(im, &im->in[first + 3 * i], &s[i], &value);
 		if (!ret)
-			ret = im_ref(im, value, &real[i]);
+			ret = im_ref(im, value, &real[first + i]);
 	}
+	if (first)
+		real[0] = im->in[0];
+	n += first;
 	if (!ret && (conv || gemm) && im_input(im, conv ? 8 : 6)->here) {
 		ret = real_bias(im, im_input(im, conv ? 8 : 6), &s[0], &s[1],
 				gemm ? im_float(im, "alpha", 1) : 1, &real[2]);
 		n = 3;
 	}
-	type = to.zero.here ? to.zero.type : im->in[0].type;
+	type = to.zero.here ? to.zero.type : im->in[first].type;
 	/* A softmax says itself which version it is of. */
 	if (!strcmp(r->real, "Softmax"))
 		im->opset = im_int(im, "opset", opset);
@@ -679,6 +690,7 @@ const struct op onnx_ms_quant[] = { { "QuantizeLinear", quantize_linear, 0 },
 				    { "QLinearSoftmax", real_op, 8 },
 				    { "QLinearReduceMean", real_op, 9 },
 				    { "QGemm", real_op, 10 },
+				    { "QLinearWhere", real_op, 11 },
 				    { "QLinearConcat", concat_real, 0 },
 				    { "DynamicQuantizeMatMul", dynamic_matmul, 0 },
 				    { "MatMulIntegerToFloat", matmul_to_float, 0 },

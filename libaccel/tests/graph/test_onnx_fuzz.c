@@ -105,6 +105,7 @@ static const char *const seeds[] = {
 	"QuantizeLinear x f o > a; ms.QLinearAdd a f o a f o f o > y",
 	"QuantizeLinear x f o > a; ms.QLinearSigmoid a f o f o > y",
 	"QuantizeLinear x f o > a; ms.QLinearConcat f o a f o a f o > y axis=1",
+	"Cast x > c to=9; QuantizeLinear x f o > a; ms.QLinearWhere c a f o a f o f o > y",
 	"QuantizeLinear x f o > a; QuantizeLinear w f o > c; ms.QGemm a f o c f o > y",
 	"QuantizeLinear w f o > c; ms.DynamicQuantizeMatMul x c f o b > y",
 	("Constant > c value_ints=2,16; Expand f c > a; "

@@ -365,7 +365,7 @@ static void test_concat(void **arg)
 static void test_pools(void **arg)
 {
 	static const float sa = 0.043f, sy = 0.0311f, ss = 1.0f / 256;
-	static const uint8_t za = 119, zy = 77, none;
+	static const uint8_t za = 119, zy = 77, none, pick[4] = { 1, 0, 0, 1 };
 	uint8_t a[16], want[4], whole;
 	struct tested *t;
 	struct bytes n;
@@ -396,7 +396,7 @@ static void test_pools(void **arg)
 	attr_int(&n, "opset", 13);
 	add_op(t, &n);
 	{
-		uint8_t shares[16];
+		uint8_t shares[16], both[16];
 		int k;
 
 		for (i = 0; i < 4; i++) {
@@ -409,6 +409,14 @@ static void test_pools(void **arg)
 			}
 		}
 		GIVES(t, IO("y", U8, shares, 4, 4));
+		t = BEGIN(*arg, IO("c", BOOL, pick, 4), IO("a", U8, a, 4, 4), SCALAR("as", F32, &sa),
+			  SCALAR("az", U8, &za), IO("b", U8, shares, 4, 4), SCALAR("bs", F32, &ss),
+			  SCALAR("ys", F32, &sy), SCALAR("yz", U8, &zy));
+		ONE(t, MS, "QLinearWhere", "c a as az b bs - ys yz", "y");
+		for (i = 0; i < 16; i++)
+			both[i] = (uint8_t)u8_of(pick[i % 4] ? (a[i] - za) * (double)sa :
+						 shares[i] * (double)ss, (double)sy, zy);
+		GIVES(t, IO("y", U8, both, 4, 4));
 	}
 }
 
