@@ -44,6 +44,22 @@ right() {
 @test "Whisper" { right hf/whisper; }
 @test "ResNet of basic layers" { right hf-c/resnet-basic; }
 
+# The best level is the one that all tests above have.
+@test "each level of kernels gives the same" {
+	local level folder count=0
+	mkdir -p "$HF/made"
+	python3 "$BATS_TEST_DIRNAME/resnet.py" "$HF/hf/resnet50-thin" "$HF/made"
+	for level in $("$UMA_BUILD/libaccel/tests/levels" portable avx2 avx512 avx512-vnni avx512-bf16 neon neon-dotprod); do
+		for folder in "$HF"/hf/[!r]* "$HF"/hf-c/* "$HF/made"; do
+			ACCEL_SW_KERNELS=$level ctl 0 model run "$folder" -d sw --golden "$folder/golden.safetensors" --tolerance 2e-4 --no-cache --json
+			json '.ok and .greedy.ok != false'
+			count=$((count + 1))
+		done
+	done
+	echo "$count runs"
+	[ "$count" -ge 23 ]
+}
+
 # The bounds are those of the manual. Of narrow layers the answer is the one that resnet.py makes.
 @test "in 16 bits" {
 	local folder at rows=0 pattern='s/^\x60\x60\(hf[-/a-z0-9]*\)\x60\x60 *\([0-9.]*\) *\([0-9.]*\)$/\1 \2 \3/p'

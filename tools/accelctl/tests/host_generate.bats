@@ -40,6 +40,7 @@ goes_on() {
 @test "GPT-NeoX" { goes_on hf-c/gpt-neox; }
 @test "LLaMA" { goes_on hf/llama; }
 @test "LLaMA, positions of LLaMA 3" { goes_on hf/llama3-rope; }
+@test "LLaMA, linear positions" { goes_on hf-c/llama-linear; }
 @test "LLaMA, YaRN" { goes_on hf-c/llama-yarn; }
 @test "Mistral, a window" { goes_on hf/mistral-window; }
 @test "Mixtral" { goes_on hf-c/mixtral; }
