@@ -100,6 +100,7 @@ static const struct rule {
 	{ 8, "tokens", "text/*/decode@256", "fp16", PEER, 1.15, NULL },
 	{ 8, "tokens", "text/*/decode@256", "*", SHARE, 0.85, NULL },
 	{ 8, "eight answers", "text/llama*/decode-8@256", "q4_0", PEER, 2, NULL },
+	{ 8, "guesses by look-up", "text/*/lookup@256", "*", PEER, 1.3, NULL },
 	{ 8, "file to first token", "text/*/load", "*", PEER_TIME, 0.5, NULL },
 	{ 8, "memory", "text/*/memory", "*", PEER_PEAK, 1.1, NULL },
 	{ 9, "norms", "lines/@(layer|rms)-norm/*", "fp32", RATE, 0.8, SUM },

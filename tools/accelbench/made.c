@@ -28,6 +28,7 @@ static const struct made {
 } models[] = {
 	{ "llama-1.1b-q4_0", ACCEL_Q4_0, true, 22, 2048, 32, 4, 5632, 32000, 2048 },
 	{ "gpt2-124m-q4_0", ACCEL_Q4_0, false, 12, 768, 12, 12, 3072, 50257, 1024 },
+	{ "gpt2-124m-q8_0", ACCEL_Q8_0, false, 12, 768, 12, 12, 3072, 50257, 1024 },
 	{ "gpt2-124m-f16", ACCEL_F16, false, 12, 768, 12, 12, 3072, 50257, 1024 },
 };
 
@@ -115,6 +116,8 @@ static uint32_t number_of(uint32_t type)
 		return 1;
 	case ACCEL_Q4_0:
 		return 2;
+	case ACCEL_Q8_0:
+		return 8;
 	case ACCEL_Q6_K:
 		return 14;
 	default:

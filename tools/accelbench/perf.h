@@ -119,6 +119,8 @@ struct perf_row {
 	double peak;
 	/** @over: "text": @peak without the model's file */
 	double over;
+	/** @accepted: "text": share of guessed tokens that were right, 0: does not apply */
+	double accepted;
 };
 
 /**

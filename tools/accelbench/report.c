@@ -55,6 +55,8 @@ static void print_json(const struct perf_row *row)
 		number("peak", row->peak, true, "%.0f");
 		number("over", row->over, true, "%.0f");
 	}
+	if (row->accepted > 0)
+		number("accepted", row->accepted, true, "%.3f");
 	puts("}");
 }
 
@@ -185,6 +187,8 @@ static void print_text(const struct perf_row *row)
 		printf("  %.4g tokens/s", row->tokens);
 	if (row->peak > 0)
 		printf("  %.1f MB, %.1f over the file", row->peak / 1e6, row->over / 1e6);
+	if (row->accepted > 0)
+		printf("  %.0f %% of guesses accepted", 100 * row->accepted);
 	if (row->ratio > 0)
 		printf("  ratio %.3g", row->ratio);
 	putchar('\n');

@@ -140,6 +140,7 @@ static int open_ours(struct talker *t, const char *path, uint32_t threads, uint3
 	if (ret)
 		return ret;
 	opts.batch = sequences;
+	opts.lookup = t->lookup;
 	/* Pages have 8 tokens at least; of those that nobody needs nothing is touched. */
 	opts.pages = sequences > 1 ? (sequences + 1) * (context / 8) : 0;
 	ret = accel_generator_create(t->perf.ctx, graph, &opts, &t->generator);
@@ -245,6 +246,15 @@ static int answer_ours(struct talker *t, const int32_t *prompts, uint32_t count,
 	if (after > before)
 		said->token_us = (double)(to - from) / 1e3 / (after - before);
 	return 0;
+}
+
+double talk_accepted(const struct talker *t)
+{
+	struct accel_generator_info info = { .size = sizeof(info) };
+
+	if (accel_generator_get_info(t->generator, &info) || !info.guessed)
+		return 0;
+	return (double)info.accepted / (double)info.guessed;
 }
 
 /* --- theirs ----------------------------------------------------------------------------- */

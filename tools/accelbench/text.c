@@ -18,6 +18,10 @@
 /* Tokens before those that are timed, so that these are around place 256; and of an answer */
 #define BEFORE		240u
 #define ANSWER		34u
+/* Most tokens that are guessed at once; of a text that repeats these; and of the answer to it */
+#define GUESSES		4u
+#define REPEATED	60u
+#define REPEATING	128u
 /* Tokens of the prompt whose first token is waited for, and of that whose memory is looked at */
 #define SHORT		8u
 #define LONG		512u
@@ -38,9 +42,10 @@
  * @LOAD: from the file to the first token, weights in the forms that an earlier start has left
  * @FIRST: the same without these
  * @MEMORY: the most that was resident
+ * @GUESSED: tokens behind a text that repeats, guessed from it
  */
 enum text_kind {
-	PROMPT, ANSWERS, LOAD, FIRST, MEMORY
+	PROMPT, ANSWERS, LOAD, FIRST, MEMORY, GUESSED
 };
 
 static const struct text_case {
@@ -55,6 +60,7 @@ static const struct text_case {
 	{ "prefill-512", PROMPT, 512, 1 },
 	{ "decode@256", ANSWERS, BEFORE, 1 },
 	{ "decode-8@256", ANSWERS, BEFORE, TEXT_SEQUENCES },
+	{ "lookup@256", GUESSED, BEFORE, 1 },
 };
 
 #define CASES	(sizeof(cases) / sizeof(cases[0]))
@@ -107,7 +113,8 @@ static bool wanted(const struct text *t, const struct text_case *c)
 
 	name_of(t, c, name, sizeof(name));
 	return perf_wanted(&perf, name, t->info.dtype) &&
-	       (!t->info.context || c->count + ANSWER <= context_of(t));
+	       (!t->info.context ||
+		c->count + (c->kind == GUESSED ? REPEATING : ANSWER) <= context_of(t));
 }
 
 static void fill_tokens(struct text *t, int32_t *tokens, uint32_t count)
@@ -150,6 +157,8 @@ static double bytes_of(const struct text *t, const struct text_case *c)
  * @peak: most memory of both, 0: not looked at
  * @read: time of reading a byte, 0: not measured
  * @apart: of what both say, negative: not compared
+ * @other: who is next to it, NULL: llama.cpp, if it is here
+ * @accepted: share of guesses that were right, 0: there were none
  */
 struct result {
 	double *us;
@@ -157,27 +166,31 @@ struct result {
 	double peak[2];
 	double read;
 	double apart;
+	const char *other;
+	double accepted;
 };
 
 static void print_rows(const struct text *t, const struct text_case *c, struct result *r)
 {
-	static const char *const impls[] = { "ours", "llama.cpp" };
+	const char *const impls[] = { "ours", r->other ? r->other : "llama.cpp" };
+	const uint32_t count = r->other || t->info.peer ? 2 : 1;
 	double us[2] = { 0 }, spread[2] = { 0 };
 	uint32_t i;
 
-	for (i = 0; i < 1u + t->info.peer; i++)
+	for (i = 0; i < count; i++)
 		us[i] = time_said(t, r->us + (size_t)i * r->count, r->count, &spread[i]);
-	for (i = 0; i < 1u + t->info.peer; i++) {
+	for (i = 0; i < count; i++) {
 		struct perf_row row = {
 			.threads = t->threads, .us = us[i], .spread = spread[i], .error = -1,
 			.extra = { -1, -1, -1, -1 }, .ratio = i ? 0 : us[1] / us[0],
 			.peak = r->peak[i], .over = r->peak[i] - t->info.file_bytes,
+			.accepted = i ? 0 : r->accepted,
 		};
 
 		name_of(t, c, row.name, sizeof(row.name));
 		snprintf(row.dtype, sizeof(row.dtype), "%s", t->info.dtype);
 		snprintf(row.impl, sizeof(row.impl), "%s", impls[i]);
-		if (c->kind <= ANSWERS) {
+		if (c->kind <= ANSWERS || c->kind == GUESSED) {
 			row.gflops = work_of(t, c) / us[i] / 1e3;
 			row.tokens = 1e6 / us[i];
 			row.intensity = c->kind == ANSWERS ? work_of(t, c) / bytes_of(t, c) : 0;
@@ -404,6 +417,49 @@ static int race(void *arg, int fd)
 	return ret;
 }
 
+/* --- guesses ----------------------------------------------------------------------------- */
+
+/* Tokens behind a text that repeats, with and without guesses in turns */
+static int guess(void *arg, int fd)
+{
+	struct text *t = arg;
+	struct talker who[2] = { { .lookup = GUESSES }, { .lookup = 0 } };
+	double *us = calloc(2 * (size_t)t->opts->batches, sizeof(*us));
+	struct result r = {
+		.us = us, .count = t->opts->batches, .apart = -1, .other = "without guesses"
+	};
+	int32_t tokens[BEFORE];
+	struct said said;
+	uint32_t i, k;
+	int ret = us ? 0 : bench_fail(-ENOMEM, "out of memory");
+
+	(void)fd;
+	team_pin_self();
+	for (k = 0; k < 2 && !ret; k++) {
+		who[k].perf.opts = t->opts;
+		who[k].perf.weights_dir = t->folder;
+		ret = talk_open(&who[k], t->path, t->threads, 1, context_of(t));
+	}
+	fill_tokens(t, tokens, REPEATED);
+	for (i = REPEATED; i < BEFORE; i++)
+		tokens[i] = tokens[i - REPEATED];
+	/* First a turn that is not timed: afterwards all sizes of steps are planned. */
+	for (i = 0; i <= t->opts->batches && !ret; i++)
+		for (k = 0; k < 2 && !ret; k++) {
+			ret = talk_answer(&who[k], tokens, BEFORE, 1, REPEATING, &said);
+			if (i)
+				us[k * t->opts->batches + i - 1] = said.token_us;
+		}
+	if (!ret) {
+		r.accepted = talk_accepted(&who[0]);
+		print_rows(t, t->now, &r);
+	}
+	for (k = 0; k < 2; k++)
+		talk_close(&who[k]);
+	free(us);
+	return ret;
+}
+
 /* --- models ------------------------------------------------------------------------------- */
 
 static void say_how(void)
@@ -428,12 +484,19 @@ static int one(struct text *t)
 	for (i = 0; i < CASES && !ret; i++) {
 		if (!wanted(t, &cases[i]))
 			continue;
-		if (cases[i].kind > ANSWERS)
-			ret = starts(t, &cases[i]);
-		else
+		if (cases[i].kind <= ANSWERS)
 			speeds = true;
+		else if (cases[i].kind != GUESSED)
+			ret = starts(t, &cases[i]);
 	}
-	return ret || !speeds ? ret : bench_apart(race, t, NULL, 0);
+	if (!ret && speeds)
+		ret = bench_apart(race, t, NULL, 0);
+	for (i = 0; i < CASES && !ret; i++)
+		if (cases[i].kind == GUESSED && wanted(t, &cases[i])) {
+			t->now = &cases[i];
+			ret = bench_apart(guess, t, NULL, 0);
+		}
+	return ret;
 }
 
 /* On one thread and two */

@@ -45,6 +45,7 @@ struct text_info {
  * @perf: ours: device and context
  * @model: likewise
  * @generator: likewise
+ * @lookup: likewise: most tokens that are guessed from those before
  * @theirs: not ours: @one, and for several sequences @many
  * @one: llama.cpp
  * @many: llama.cpp
@@ -53,6 +54,7 @@ struct talker {
 	struct perf perf;
 	struct accel_model *model;
 	struct accel_generator *generator;
+	uint32_t lookup;
 	bool theirs;
 	struct llama one;
 	struct llama many;
@@ -100,6 +102,9 @@ void talk_close(struct talker *t);
  */
 int talk_answer(struct talker *t, const int32_t *prompts, uint32_t count, uint32_t sequences,
 		uint32_t tokens, struct said *said);
+
+/* Share of the guessed tokens that were right, of all answers so far; 0: none were guessed */
+double talk_accepted(const struct talker *t);
 
 /* Logarithms of probabilities of tokens 1 to @count - 1 by those before; exit status */
 int talk_score(struct talker *t, const int32_t *tokens, uint32_t count, float *logprobs);

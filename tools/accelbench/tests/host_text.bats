@@ -36,6 +36,7 @@ rows() {
 
 @test "this library alone: a row for each case that the context has room for" {
 	bench 0 text -m "$AUSTEN" --threads 1 --no-peers --json
+	output=$(grep -v lookup <<<"$output")
 	# Of 512 tokens a prompt of 512 leaves none.
 	rows 'map(.case | ltrimstr("text/austen.gguf/")) ==
 		["load", "load-first", "prefill-128", "decode@256", "decode-8@256"]'
@@ -51,6 +52,15 @@ rows() {
 	bench 0 text -m "$AUSTEN" --threads 2 --no-peers --csv --only '*/prefill-128'
 	[ "$(wc -l <<<"$output")" = 2 ]
 	[[ $(tail -n 1 <<<"$output") =~ ^text/austen.gguf/prefill-128,q4_0,2,ours(,[0-9.e+-]*){6}$ ]]
+}
+
+@test "guesses by look-up: next to the same answer without them" {
+	bench 0 text -m "$AUSTEN" --threads 1 --no-peers --json --seed 3 --only '*/lookup@256'
+	rows 'map(.impl) == ["ours", "without guesses"] and all(.us > 0 and .tokens_per_s > 0 and .limit == null)'
+	rows '.[0].accepted > 0 and .[0].accepted <= 1 and .[1].accepted == null'
+	rows '.[0].ratio * .[0].us / .[1].us - 1 | fabs < 0.01'
+	bench 0 text -m "$AUSTEN" --threads 1 --no-peers --seed 3 --only '*/lookup@256'
+	[[ $output =~ [0-9]+\ %\ of\ guesses\ accepted\ \ ratio ]]
 }
 
 @test "without llama.cpp this library alone is measured, and it is said how to get it" {
@@ -97,10 +107,12 @@ rows() {
 		printf "$row" load llama.cpp 0 25 5
 		printf "$row" memory ours 0 1 110
 		printf "$row" memory llama.cpp 0 1 100
+		printf "$row" lookup@256 ours 130 1 0
+		printf "$row" lookup@256 "without guesses" 100 1 0
 	} >good.json
 	run accelbench bars good.json
 	[ "$status" = 0 ]
-	[ "$(grep -cE '^8 .* pass ' <<<"$output")" = 5 ]
+	[ "$(grep -cE '^8 .* pass ' <<<"$output")" = 6 ]
 	grep -qE '^8 .*prompts, LLaMA .* pass +1 of +1 +2.31 >= 2.2 ' <<<"$output"
 	grep -qE '^8 .*file to first token .* pass +1 of +1 +0.4 <= 0.5 ' <<<"$output"
 	sed 's/"us":10/"us":14/; s/"peak":110/"peak":112/; s/"gflops":90/"gflops":80/' good.json >bad.json
@@ -110,6 +122,7 @@ rows() {
 	grep -qE '^8 .*memory .* MISS +0 of +1 +1.12 <= 1.1 ' <<<"$output"
 	grep -qE '^8 .*tokens .* MISS +0 of +1 +1.33 >= 1.4 ' <<<"$output"
 	grep -qE '^8 .*tokens .* MISS +0 of +1 +0.8 >= 0.85 ' <<<"$output"
+	grep -qE '^8 .*guesses by look-up .* pass +1 of +1 +1.3 >= 1.3 ' <<<"$output"
 	# And as a section of the manual
 	mv good.json text.json
 	run "$BATS_TEST_DIRNAME/../table.sh" . language
