@@ -21,6 +21,7 @@
 #define HEADS	12
 #define HEAD	(HIDDEN / HEADS)
 #define LAYERS	12
+#define EPSILON	(1 / 1e12f)
 /* Larger than any matrix of either; each product begins where the one before ended. */
 #define WEIGHTS	(1u << 25)
 
@@ -60,16 +61,15 @@ struct image {
 
 static float window_sum(const struct image *in, const float *w, int size, int top, int left)
 {
+	const float *plane = in->v;
 	float sum = 0;
 	int c, y, x;
 
-	for (c = 0; c < in->c; c++)
-		for (y = 0; y < size; y++)
-			for (x = 0; x < size; x++)
-				if (top + y >= 0 && top + y < in->h && left + x >= 0 &&
-				    left + x < in->w)
-					sum += in->v[((size_t)c * in->h + top + y) * in->w + left + x] *
-					       w[((size_t)c * size + y) * size + x];
+	for (c = 0; c < in->c; c++, plane += in->h * in->w)
+		for (y = top; y < top + size; y++)
+			for (x = left; x < left + size; x++, w++)
+				if (y >= 0 && y < in->h && x >= 0 && x < in->w)
+					sum += plane[y * in->w + x] * *w;
 	return sum;
 }
 
@@ -148,7 +148,7 @@ static void product(const float *a, const float *b, float *d, int m, int n, int 
 		for (j = 0; j < n; j++) {
 			sum = 0;
 			for (l = 0; l < k; l++)
-				sum += a[(size_t)i * a_row + l] * b[(size_t)l * b_row + (size_t)j * b_col];
+				sum += a[i * a_row + l] * b[l * b_row + j * b_col];
 			d[(size_t)i * n + j] = sum;
 		}
 }
@@ -195,7 +195,7 @@ static void norm(float *x, const float *more)
 		for (j = 0; j < HIDDEN; j++)
 			square += (x[j] - mean) * (x[j] - mean) / HIDDEN;
 		for (j = 0; j < HIDDEN; j++)
-			x[j] = (x[j] - mean) / sqrtf(square + 1e-12f);
+			x[j] = (x[j] - mean) / sqrtf(square + EPSILON);
 	}
 }
 
@@ -223,7 +223,8 @@ static void attend(const float *q, const float *k, const float *v, float *y)
 	int h, i;
 
 	for (h = 0; h < HEADS; h++) {
-		product(q + h * HEAD, k + h * HEAD, scores, TOKENS, TOKENS, HEAD, HIDDEN, 1, HIDDEN);
+		product(q + h * HEAD, k + h * HEAD, scores, TOKENS, TOKENS, HEAD, HIDDEN, 1,
+			HIDDEN);
 		for (i = 0; i < TOKENS && !counting; i++)
 			softmax(scores + i * TOKENS);
 		product(scores, v + h * HEAD, head, TOKENS, HEAD, TOKENS, TOKENS, HIDDEN, 1);
@@ -235,7 +236,8 @@ static void attend(const float *q, const float *k, const float *v, float *y)
 static float bert_base(void)
 {
 	float *x = made(TOKENS * HIDDEN), *q = made(TOKENS * HIDDEN), *k = made(TOKENS * HIDDEN);
-	float *v = made(TOKENS * HIDDEN), *y = made(TOKENS * HIDDEN), *inner = made(TOKENS * INNER), last;
+	float *v = made(TOKENS * HIDDEN), *y = made(TOKENS * HIDDEN);
+	float *inner = made(TOKENS * INNER), last;
 	int layer, i;
 
 	memcpy(x, weights, sizeof(float[TOKENS * HIDDEN]));

@@ -409,8 +409,9 @@ static void test_pools(void **arg)
 			}
 		}
 		GIVES(t, IO("y", U8, shares, 4, 4));
-		t = BEGIN(*arg, IO("c", BOOL, pick, 4), IO("a", U8, a, 4, 4), SCALAR("as", F32, &sa),
-			  SCALAR("az", U8, &za), IO("b", U8, shares, 4, 4), SCALAR("bs", F32, &ss),
+		t = BEGIN(*arg, IO("c", BOOL, pick, 4), IO("a", U8, a, 4, 4),
+			  SCALAR("as", F32, &sa), SCALAR("az", U8, &za),
+			  IO("b", U8, shares, 4, 4), SCALAR("bs", F32, &ss),
 			  SCALAR("ys", F32, &sy), SCALAR("yz", U8, &zy));
 		ONE(t, MS, "QLinearWhere", "c a as az b bs - ys yz", "y");
 		for (i = 0; i < 16; i++)
