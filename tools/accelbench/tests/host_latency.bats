@@ -21,7 +21,7 @@ bench() {
 	[ "$(wc -l <<<"$output")" = 4 ]
 	jq -se 'map(.case) == ["empty-job", "empty-job-submit", "smallest-job", "rebind"]' <<<"$output"
 	jq -se 'all(.impl == "sw" and .us > 0 and .spread >= 0 and .ratio == null and .threads >= 1)' <<<"$output"
-	jq -se '.[0].dtype == null and .[2].dtype == "fp32" and .[1].us < .[0].us * 2' <<<"$output"
+	jq -se '.[0].dtype == null and .[2].dtype == "fp32"' <<<"$output"
 	bench 0 latency -d sw:m1 --threads 1 --batches 9 --batch-ms 1 --csv
 	[ "$(head -n 1 <<<"$output")" = case,dtype,threads,impl,us,ratio,spread ]
 	[[ $(sed -n 2p <<<"$output") =~ ^empty-job,,1,sw,[0-9.]+,,[0-9.]+$ ]]
