@@ -27,7 +27,7 @@ setup_file() {
 }
 
 example() {
-	run --separate-stderr timeout 60 "$UMA_BUILD/examples/$1/$1" "${@:2}"
+	run --separate-stderr "$UMA_BUILD/examples/$1/$1" "${@:2}"
 }
 
 @test "speech between silence, within 100 ms" {

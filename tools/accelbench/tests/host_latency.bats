@@ -9,7 +9,7 @@ bats_require_minimum_version 1.5.0
 bench() {
 	local want=$1
 	shift
-	run --separate-stderr timeout 120 accelbench "$@"
+	run --separate-stderr accelbench "$@"
 	if [ "$status" != "$want" ]; then
 		echo "accelbench $*: exit status $status, not $want: $output $stderr"
 		return 1

@@ -32,7 +32,7 @@ as() {
 	for setpriv in $(type -aP setpriv); do
 		if "$setpriv" --help 2>&1 | grep -q -- --reuid; then break; fi
 	done
-	run --separate-stderr "$setpriv" --reuid="$user" --regid="$(id -g "$user")" --init-groups timeout 120 accelctl "$@"
+	run --separate-stderr "$setpriv" --reuid="$user" --regid="$(id -g "$user")" --init-groups accelctl "$@"
 	if [ "$status" != "$want" ]; then
 		echo "as $user: accelctl $*: exit status $status, not $want"
 		echo "stdout: $output"

@@ -13,7 +13,7 @@ export XDG_CACHE_HOME=$BATS_FILE_TMPDIR/cache
 ctl() {
 	local want=$1
 	shift
-	run --separate-stderr timeout 120 accelctl "$@"
+	run --separate-stderr accelctl "$@"
 	if [ "$status" != "$want" ]; then
 		echo "accelctl $*: exit status $status, not $want"
 		echo "stdout: $output"

@@ -21,7 +21,7 @@ chat() {
 	shift 2
 	# shellcheck disable=SC2059 # that is the format
 	printf "$lines" >"$T/lines"
-	run --separate-stderr timeout 120 accelctl generate -m "$AUSTEN" -d sw -i --chat-template "$T/plain" --greedy -n 24 \
+	run --separate-stderr accelctl generate -m "$AUSTEN" -d sw -i --chat-template "$T/plain" --greedy -n 24 \
 		"$@" <"$T/lines"
 	if [ "$status" != "$want" ]; then
 		echo "exit status $status, not $want; stdout: $output; stderr: $stderr"
@@ -107,7 +107,7 @@ event() {
 	[ "$(jq -s 'map(select(.event == "end")) | length' <<<"$output")" = 2 ]
 	[ "$(jq -s 'map(select(.ok == false)) | length' <<<"$output")" = 3 ]
 	head -c 1100000 /dev/zero | tr '\0' a >"$T/long"
-	run --separate-stderr timeout 120 accelctl generate -m "$AUSTEN" -d sw -i --chat-template "$T/plain" <"$T/long"
+	run --separate-stderr accelctl generate -m "$AUSTEN" -d sw -i --chat-template "$T/plain" <"$T/long"
 	[ "$status" = 2 ]
 	has "$stderr" "a line has more than"
 	# What the context has no room for was not asked.
@@ -174,7 +174,7 @@ comes() {
 }
 
 @test "on a terminal there is a prompt; Ctrl-C and the end of the input end it" {
-	run timeout 100 python3 - "$AUSTEN" "$T/plain" <<-'END'
+	run python3 - "$AUSTEN" "$T/plain" <<-'END'
 		import os, pty, sys
 		def talk(last):
 		    pid, fd = pty.fork()
@@ -233,7 +233,7 @@ comes() {
 # So hot that bytes come that are no text: greedy is what chat() says, so not by it.
 @test "an answer that is no text does not end the conversation, nor is what is saved no JSON" {
 	printf 'It was\nShe said\nAnd he\n/save %s\n' "$T/it.json" >"$T/lines"
-	run --separate-stderr timeout 120 accelctl generate -m "$AUSTEN" -d sw -i --chat-template "$T/plain" --top-k 0 --top-p 1 \
+	run --separate-stderr accelctl generate -m "$AUSTEN" -d sw -i --chat-template "$T/plain" --top-k 0 --top-p 1 \
 		--min-p 0 --temperature 1000 --seed 5 -n 60 --json <"$T/lines"
 	[ "$status" = 0 ]
 	[ "$(wc -l <<<"$output")" = 3 ]

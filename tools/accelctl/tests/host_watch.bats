@@ -204,13 +204,34 @@ written() {
 	grep -q clients out
 }
 
-# script(1) makes a terminal
-@test "top on a terminal draws, takes keys and leaves the terminal as it was" {
-	command -v script >/dev/null
-	lay_out
-	run env TERM=xterm COLUMNS=100 LINES=30 timeout 20 script -qec "stty rows 30 cols 100; accelctl top --root root -i 0.2" /dev/null < <(
-		sleep 0.7; printf h; sleep 0.4; printf h; sleep 0.4; printf s; sleep 0.4; printf q; sleep 1)
+# on_terminal TERM ROWS COLUMNS [TEXT KEYS]...: top on a terminal, to which KEYS are typed once it shows TEXT, behind what was
+# waited for before
+on_terminal() {
+	run env --default-signal=INT -u LINES -u COLUMNS TERM="$1" python3 - "${@:2}" <<-'END'
+		import os, pty, sys, termios
+		pid, fd = pty.fork()
+		if not pid:
+		    termios.tcsetwinsize(0, (int(sys.argv[1]), int(sys.argv[2])))
+		    os.execvp("accelctl", ["accelctl", "top", "--root", "root", "-i", "0.2"])
+		keys, shown, at = sys.argv[3:], b"", 0
+		while True:
+		    while keys and (found := shown.find(keys[0].encode(), at)) >= 0:
+		        at = found + len(keys[0])
+		        os.write(fd, keys[1].encode())
+		        keys = keys[2:]
+		    try:
+		        shown += os.read(fd, 65536)
+		    except OSError:
+		        break
+		sys.stdout.buffer.write(shown)
+		sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+	END
 	[ "$status" = 0 ]
+}
+
+@test "top on a terminal draws, takes keys and leaves the terminal as it was" {
+	lay_out
+	on_terminal xterm 30 100 matrix10 h "this help, and back" h matrix10 s "memory   h: help" q
 	has "$output" "accelctl top"
 	has "$output" "by share"
 	# What stays the same is not drawn again
@@ -222,35 +243,23 @@ written() {
 	has "$output" $'\033[?1049l'
 }
 
-# on_terminal TERM ROWS COLUMNS: top there, until it has drawn and takes its q
-on_terminal() {
-	run env -u LINES -u COLUMNS TERM="$1" timeout 60 \
-		script -qec "stty rows $2 cols $3; exec accelctl top --root root" /dev/null <<<q
-	[ "$status" = 0 ]
-}
-
 @test "top on a terminal of any size: a message below 20 columns; one that is not known: as text" {
-	command -v script >/dev/null
 	lay_out
 	local size
 	# shellcheck disable=SC2086 # two words
 	for size in "1 20" "24 20" "3 33" "24 32000" "65535 65535"; do
-		on_terminal vt100 $size
+		on_terminal vt100 $size "" q
 		has "$output" "accelctl top"
 	done
 	# shellcheck disable=SC2086 # two words
 	for size in "24 19" "9 3" "1 1"; do
-		on_terminal vt100 $size
+		on_terminal vt100 $size "" q
 		[[ $output != *accelctl* ]]
 	done
-	on_terminal vt100 24 19
+	on_terminal vt100 24 19 "" q
 	has "$output" "top needs"
-	# shellcheck disable=SC2094 # it waits for what is written
-	env --default-signal=INT TERM=no-such-terminal timeout 60 \
-		script -qec "accelctl top --root root -i 0.1" /dev/null >out < <(
-		until grep -qs clients out; do sleep 0.1; done
-		printf '\003')
-	run ! grep -q "accelctl:" out
+	on_terminal no-such-terminal 24 80 clients $'\003'
+	lacks "$output" "accelctl:"
 }
 
 @test "bo: the driver's table; without it the sums of the clients" {
