@@ -80,8 +80,8 @@ static void test_export(void **state)
 		/* It outlives the fence. */
 		accel_fence_unref(fence);
 		rt_gate_open(&gate);
-		assert_true(readable(a, 20000));
-		assert_true(readable(b, 20000));
+		assert_true(readable(a, -1));
+		assert_true(readable(b, -1));
 		close(a);
 		close(b);
 		rt_gate_close(&gate);
@@ -271,7 +271,7 @@ static void test_last_reference(void **state)
 	struct accel_bo *bo;
 	struct rt_gate gate;
 	struct rt rt;
-	int before, fd, i, round;
+	int before, fd, round;
 
 	(void)state;
 	if (!rt_is_sw())
@@ -294,11 +294,11 @@ static void test_last_reference(void **state)
 		accel_ctx_destroy(rt.ctx);
 		accel_device_unref(rt.dev);
 		rt_gate_open(&gate);
-		assert_true(readable(fd, 20000));
+		assert_true(readable(fd, -1));
 		accel_queue_destroy(rt.queue);
 		close(fd);
 		close(gate.fd);
-		for (i = 0; i < 20000 && thread_count() > before; i++)
+		while (thread_count() > before)
 			nanosleep(&ms, NULL);
 		assert_int_equal(thread_count(), before);
 	}
@@ -314,19 +314,18 @@ static void test_nobody_waits(void **state)
 	struct accel_bo *bo = rt_bo(rt->ctx, 4ul * N);
 	struct accel_job *job = rt_job(rt->ctx, 0);
 	struct accel_fence *fence;
-	int round, i;
+	int round;
 
 	rt_add_fill(job, bo, 0, N, 1, NULL, 0);
 	for (round = 1; round <= ROUNDS; round++) {
 		fence = rt_submit(rt->queue, job, NULL);
 		if (round % 5)
 			assert_int_equal(accel_fence_wait(fence, -1), 0);
-		for (i = 0, info.done = 0; i < 20000 && !info.done; i++) {
+		for (info.done = 0; !info.done;) {
 			assert_int_equal(accel_fence_get_info(fence, &info), 0);
 			if (!info.done)
 				nanosleep(&ms, NULL);
 		}
-		assert_int_equal(info.done, 1);
 		accel_fence_unref(fence);
 	}
 	accel_job_destroy(job);
