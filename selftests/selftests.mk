@@ -13,7 +13,7 @@ SELFTEST_PROGS += $(selftests-all)
 # What is about time, on a clock that no busy host disturbs, and what only looks at answers. What is about races, or memory
 # that threads of the kernel free, needs two processors and their real time.
 CLOCK_STEPS += $(addprefix selftests/,$(filter-out race exec sync,$(selftests-user)) counters perms hang fair preempt tiles \
-	fair_share recovery lost instances configfs sysfs hwmon power suspend implicit crowd)
+	fair_share recovery lost instances configfs sysfs hwmon power suspend implicit crowd fdinfo)
 DEBUG_STEPS += $(addprefix selftests/,lifecycle faults race stress)
 
 CFLAGS-selftests/ := $(call pkg-cflags,libdrm) -pthread
