@@ -20,8 +20,6 @@
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 #define ROWS		64
-/* One more than there are kernels of few rows for */
-#define FEW		33
 #define N		72
 #define KEYS		200
 #define HEAD		64
@@ -529,9 +527,9 @@ static bool is_run(int64_t m, uint32_t turn)
 {
 	const uint32_t every = (uint32_t)test_every();
 
-	if (m < 10 || (every == 1 && m <= FEW))
+	if (m < 10)
 		return every <= 2 || ((uint32_t)m + turn) % every == 0;
-	return ((uint32_t)m + turn) % (4 * every) == 0;
+	return every == 1 || ((uint32_t)m + turn) % (4 * every) == 0;
 }
 
 /* @same: no number of rows may change a bit, whatever the case says. */
