@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Inside the planner: forms of requests, capability rows, conversion of
- * constants, results over inputs. Linked with the library's objects.
+ * Inside the planner: forms of requests, capability rows, conversion of constants, results
+ * over inputs. Linked with the library's objects; in one file, for they share its requests.
  */
 #include <endian.h>
 #include <errno.h>
