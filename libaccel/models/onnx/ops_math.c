@@ -229,11 +229,22 @@ static int where(struct import *im, uint32_t arg)
 	return ret ? ret : im_give(im, 0, out);
 }
 
-/* Half bytes that graphs have no tensor for: rows do not end at a byte. */
-static bool is_ragged(const struct ref *ref, uint32_t type)
+/* Rows of half bytes that do not end at a byte, where a dimension with a name has any size */
+static bool is_ragged(const struct import *im, const struct ref *ref, uint32_t type)
 {
 	return (type == ACCEL_S4 || type == ACCEL_U4) && ref->rank &&
-	       ref->dims[ref->rank - 1] % 2;
+	       ref->dims[ref->rank - 1] % 2 &&
+	       !accel_graph_varies(im->model->graph, ref->value, ref->rank - 1);
+}
+
+static bool is_input(const struct import *im, uint32_t value)
+{
+	uint32_t i;
+
+	for (i = 0; i < im->name_size; i++)
+		if (im->names[i].text && im->names[i].input && im->names[i].value == value)
+			return true;
+	return false;
 }
 
 static int cast(struct import *im, uint32_t like)
@@ -250,8 +261,10 @@ static int cast(struct import *im, uint32_t like)
 	out = im->in[0].value;
 	if (type != im->in[0].type)
 		ret = tensor_bytes(im, &im->in[0], &out);
-	if (!ret && (is_ragged(&im->in[0], type) ||
-		     (out == im->in[0].value && is_ragged(&im->in[0], im->in[0].type))))
+	/* Graphs have no tensors of these, but constants become bytes. */
+	if (!ret && type != im->in[0].type &&
+	    ((!im->in[0].data && is_ragged(im, &im->in[0], type)) ||
+	     (is_ragged(im, &im->in[0], im->in[0].type) && is_input(im, im->in[0].value))))
 		return im_fail(im, -EOPNOTSUPP, "rows of %lld elements of 4 bits",
 			       (long long)im->in[0].dims[im->in[0].rank - 1]);
 	if (!ret)
