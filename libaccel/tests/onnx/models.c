@@ -520,7 +520,8 @@ static void run_category(const char *data, const char *category, const char *pat
 	snprintf(dir, sizeof(dir), "%s/%s", data, category);
 	n = scandir(dir, &list, is_vector, alphasort);
 	if (n < 0) {
-		tap(false, category, " # there are no vectors: is libonnx-testdata installed?");
+		tap(later && set, category, later && set ? " # SKIP a later version has no such" :
+		    " # there are no vectors: is libonnx-testdata installed?");
 		return;
 	}
 	for (i = 0; i < n; i++) {
