@@ -445,7 +445,7 @@ static void repeated_image(struct level *l)
 	once = run_fast(l, &t.task);
 	t.task.op[UMA_SLOT_DST].dims[0] = a->dims[0] = 520;
 	a->strides[0] = 0;
-	tap_ok(once >= 0 && run_fast(l, &t.task) == 0,
+	tap_ok(once == !!(l->cpu.isa & FAST_AVX2) && run_fast(l, &t.task) == 0,
 	       "%s: Winograd does not copy an image 520 times", l->name);
 }
 
