@@ -647,6 +647,39 @@ static void test_four_bit_scales(void **arg)
 	GIVES(t, IO("y", F64, want, 4, 4));
 }
 
+static void cast(struct tested *t, const char *from, const char *to, int64_t type)
+{
+	struct bytes n = op(NULL, "Cast", from, to);
+
+	attr_int(&n, "to", type);
+	add_op(t, &n);
+}
+
+/* No tensor has such rows; a constant becomes bytes, a dimension with a name has any size. */
+static void test_odd_rows(void **arg)
+{
+	static const float x[12] = { 1, -2, 3, -4, 5, -6, 7, -8, 0, 2, 4, 6 };
+	static const uint8_t half[2] = { 0x21, 0x03 };
+	static const int64_t sizes[3] = { 1, 3, 4 };
+	struct tested *t = BEGIN(*arg, IO("x", F32, x, 3));
+
+	cast(t, "x", "y", S4);
+	must_refuse(t, -EOPNOTSUPP, "rows of 3 elements of 4 bits");
+	t = BEGIN(*arg, IO("x", S4, half, 3));
+	cast(t, "x", "y", F32);
+	must_refuse(t, -EOPNOTSUPP, "rows of 3 elements of 4 bits");
+	t = BEGIN(*arg, CONST("x", F32, x, 3), IO("one", F32, ((float[]){ 1, 1, 1 }), 3));
+	cast(t, "x", "q", S4);
+	cast(t, "q", "f", F32);
+	ONE(t, NULL, "Mul", "f one", "y");
+	GIVES(t, IO("y", F32, x, 3));
+	t = BEGIN(*arg, IO("x", F32, x, 1, -1, -2));
+	t->in[0].given = sizes;
+	cast(t, "x", "q", S4);
+	cast(t, "q", "y", F32);
+	GIVES(t, IO("y", F32, x, 1, 3, 4));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
 
 int main(void)
@@ -656,7 +689,7 @@ int main(void)
 		TEST(test_transposed), TEST(test_integer), TEST(test_pools), TEST(test_center),
 		TEST(test_affine), TEST(test_stft), TEST(test_half), TEST(test_lengths),
 		TEST(test_mel), TEST(test_det), TEST(test_ignored), TEST(test_no_frames),
-		TEST(test_four_bits), TEST(test_four_bit_scales),
+		TEST(test_four_bits), TEST(test_four_bit_scales), TEST(test_odd_rows),
 	};
 
 	return cmocka_run_group_tests_name("onnx_host", tests, NULL, NULL);

@@ -653,13 +653,10 @@ static void test_ends(void **arg)
 	}
 }
 
-/* The newest version and one after it; half bytes in rows that no tensor has */
+/* The newest version, and one after it */
 static void test_newest(void **arg)
 {
 	static const float line[3] = { 1, -2, 3 };
-	static const float many[12] = { 1, -2, 3, -4, 5, -6, 7, -8, 0, 2, 4, 6 };
-	static const uint8_t half[2] = { 0x21, 0x03 };
-	static const int64_t sizes[3] = { 1, 3, 4 };
 	struct tested *t = BEGIN(*arg, IO("x", F32, line, 3));
 	struct bytes n = op(NULL, "Neg", "x", "y");
 
@@ -669,40 +666,6 @@ static void test_newest(void **arg)
 	t = BEGIN(*arg, IO("x", F32, line, 3));
 	n = op(NULL, "Neg", "x", "y");
 	refused(t, &n, 26, "version 26 of the operators");
-	t = BEGIN(*arg, IO("x", F32, line, 3));
-	n = op(NULL, "Cast", "x", "y");
-	attr_int(&n, "to", S4);
-	t->opset = 25;
-	add_op(t, &n);
-	must_refuse(t, -EOPNOTSUPP, "rows of 3 elements of 4 bits");
-	t = BEGIN(*arg, IO("x", S4, half, 3));
-	n = op(NULL, "Cast", "x", "y");
-	attr_int(&n, "to", F32);
-	t->opset = 25;
-	add_op(t, &n);
-	must_refuse(t, -EOPNOTSUPP, "rows of 3 elements of 4 bits");
-	/* A constant is bytes, and what a dimension is called has any size. */
-	t = BEGIN(*arg, CONST("c", F32, line, 3), IO("x", F32, line, 3));
-	t->opset = 25;
-	n = op(NULL, "Cast", "c", "q");
-	attr_int(&n, "to", S4);
-	add_op(t, &n);
-	n = op(NULL, "Cast", "q", "f");
-	attr_int(&n, "to", F32);
-	add_op(t, &n);
-	n = op(NULL, "Add", "f x", "y");
-	add_op(t, &n);
-	GIVES(t, IO("y", F32, ((float[]){ 2, -4, 6 }), 3));
-	t = BEGIN(*arg, IO("x", F32, many, 1, -1, -2));
-	t->in[0].given = sizes;
-	t->opset = 25;
-	n = op(NULL, "Cast", "x", "q");
-	attr_int(&n, "to", S4);
-	add_op(t, &n);
-	n = op(NULL, "Cast", "q", "y");
-	attr_int(&n, "to", F32);
-	add_op(t, &n);
-	GIVES(t, IO("y", F32, many, 1, 3, 4));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
