@@ -20,11 +20,8 @@
  */
 #define TILE_ROWS	512u
 #define TILE_A(l2)	((l2) / 8 * 5)
-/*
- * Maximum number of rows for which columns of blocks are multiplied without storing them
- * expanded
- */
-#define FEW_ROWS	8u
+/* Maximum size of few rows in the order of their kernels */
+#define FEW_MAX		(1u << 20)
 /* Maximum size of the converted A */
 #define WORK_MAX	(64ull << 20)
 /* Minimum number of rows for bf16: fewer are bound by reading B */
@@ -93,31 +90,77 @@ static int multiply(const struct fast_run *r, struct grouped_strip *s, uint32_t 
 	return 0;
 }
 
+/* Rows of the next kernel if @m of few rows are left: about as many as those of the others. */
+static uint32_t few_rows(const struct fast_run *r, uint32_t m)
+{
+	const uint32_t type = view(r, UMA_SLOT_B)->dtype - UMA_DTYPE_Q8_0;
+	uint32_t most = 1;
+
+	while (most < GROUPED_FEW && plan_of(r)->k->few[type][most])
+		most++;
+	return gemm_count(m, gemm_count(m, most));
+}
+
+/* Bytes of a group of a row in the order of kernels of few rows */
+static uint32_t few_bytes(const struct grouped_plan *p)
+{
+	return 4 * words_of(p, p->group) + (p->mins ? 12 : 8);
+}
+
 /*
- * All groups of a strip of columns of blocks, for few rows; the last kernel may process
- * additional ones.
+ * Few rows in the order in which their kernels read them: addresses are then one register and
+ * constants. (With a register for each row and table, a quarter of the instructions moved these.)
  */
-static void multiply_few(const struct fast_run *r, struct grouped_strip *s, const uint8_t *a,
-			 uint32_t m, float *c)
+static void order_rows(const struct fast_run *r, uint8_t *a, uint32_t m)
+{
+	const struct grouped_plan *p = plan_of(r);
+	const uint32_t words = 4 * words_of(p, p->group);
+	uint8_t *to = (uint8_t *)r->scratch + p->few_at;
+	const float one = 1;
+	uint32_t rows, i, g;
+
+	for (; m; m -= rows, a += rows * p->row) {
+		rows = few_rows(r, m);
+		for (g = 0; g < p->groups; g++, to += rows * few_bytes(p)) {
+			uint8_t *sum = to + rows * words;
+
+			for (i = 0; i < rows; i++, sum += 4) {
+				uint8_t *row = a + i * p->row;
+
+				memcpy(to + i * words, row + g * words, words);
+				memcpy(sum, (int32_t *)meta(p, row, SUM) + g, 4);
+				memcpy(sum + 4 * rows, p->group_scales ?
+				       (float *)meta(p, row, SCALE) + g : &one, 4);
+				if (p->mins)
+					memcpy(sum + 8 * rows, (float *)meta(p, row, MIN) + g, 4);
+			}
+		}
+	}
+}
+
+/* All groups of a strip of columns of blocks, for few rows */
+static void multiply_few(const struct fast_run *r, struct grouped_strip *s, uint32_t m, float *c)
 {
 	const struct grouped_plan *p = plan_of(r);
 	const uint32_t nb = 2 * p->k->vl, dtype = view(r, UMA_SLOT_B)->dtype;
 	struct grouped_call call = {
-		.a_row = p->row, .groups = p->groups, .c_row = nb, .flip = p->flip,
+		.groups = p->groups, .c_row = nb, .flip = p->flip,
 		.factor = tensor_scale(view(r, UMA_SLOT_A)),
 	};
 	const uint8_t *col[GROUPED_STRIP];
-	uint32_t v, i;
+	uint32_t v, i, rows;
 
 	/* Consecutive columns are read as one stream, prefetched half a strip ahead. */
 	call.ahead = grouped_columns_of(r, s, col) / 2;
 	call.col_step = call.ahead / p->k->vl;
 	for (v = 0; v < s->n; v += p->k->vl) {
 		call.b = col[v];
-		for (i = 0; i < m; i += GROUPED_FEW) {
-			call_of_row(p, a + i * p->row, 0, &call);
+		call.a = (const uint8_t *)r->scratch + p->few_at;
+		for (i = 0; i < m; i += rows) {
+			rows = few_rows(r, m - i);
 			call.c = c + (size_t)i * nb + v;
-			p->k->few[dtype - UMA_DTYPE_Q8_0][m - i > 2 ? 2 : m - i - 1](&call);
+			p->k->few[dtype - UMA_DTYPE_Q8_0][rows - 1](&call);
+			call.a += (size_t)p->groups * rows * few_bytes(p);
 		}
 	}
 }
@@ -221,7 +264,7 @@ static int one_strip(const struct fast_run *r, struct grouped_strip *s, uint32_t
 	uint32_t g;
 
 	if (few)
-		multiply_few(r, s, a, m, r->scratch);
+		multiply_few(r, s, m, r->scratch);
 	else if (nibbles)
 		multiply_nibbles(r, s, a, m, r->scratch);
 	for (g = 0; g < p->groups && !few && !nibbles; g += p->block)
@@ -251,6 +294,8 @@ static int grouped_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 	for (i = 0; p->in_tile && i * GROUPED_ROWS < p->rows; i++)
 		if (grouped_load_rows(r, i))
 			return -1;
+	if (p->few)
+		order_rows(r, row_at(r, s.batch * p->m + m0), m);
 	batch_index(r, s.batch, s.idx);
 	for (s.n0 = n0; s.n0 < end; s.n0 += nb) {
 		s.n = UMA_MIN(nb, end - s.n0);
@@ -345,7 +390,7 @@ static bool place(struct grouped_plan *p)
 {
 	const uint32_t nb = 2 * p->k->vl, tables = p->block * nb * 4;
 	const uint64_t words = (uint64_t)p->block * words_of(p, p->group) * 4 * nb;
-	uint64_t at = 4ull * UMA_MAX(p->tm, p->few ? FEW_ROWS : 1u) * nb;
+	uint64_t at = 4ull * p->tm * nb;
 
 	p->words_at = (uint32_t)at;
 	at += words + 256;
@@ -355,7 +400,10 @@ static bool place(struct grouped_plan *p)
 	p->zero_at = p->scale_at + tables;
 	p->sum_at = p->zero_at + tables;
 	p->min_at = p->sum_at + tables;
-	p->a_at = (uint32_t)uma_roundup(p->min_at + (p->mins ? tables : 0), 64);
+	p->few_at = (uint32_t)uma_roundup(p->min_at + (p->mins ? tables : 0), 64);
+	p->a_at = p->few_at;
+	if (p->few)
+		p->a_at += (uint32_t)uma_roundup(few_bytes(p) * p->groups * p->m, 64);
 	return p->a_at <= FAST_SCRATCH;
 }
 
@@ -402,7 +450,8 @@ static int grouped_prepare(struct fast_prog *f)
 	/* Rows at a distance of a page would map to the same sets of a cache. */
 	p->row = uma_roundup(p->meta + 4ul * METAS * p->groups, 64) | 64;
 	p->rows = batches * p->m;
-	p->few = p->size && p->m <= FEW_ROWS && !p->zeros && p->group == p->own;
+	p->few = p->size && p->m <= GROUPED_FEW && !p->zeros && p->group == p->own &&
+		 (uint64_t)few_bytes(p) * p->groups * p->m <= FEW_MAX;
 	p->nibbles = p->bits == 4 && b->layout != UMA_LAYOUT_STRIDED && p->k->nibbles[0] &&
 		     p->m <= GROUPED_NIBBLES && !p->zeros && !p->mins &&
 		     b->quant == UMA_QUANT_GROUP && p->group == b->quant_group &&
@@ -411,7 +460,7 @@ static int grouped_prepare(struct fast_prog *f)
 	p->tiles = p->k == &grouped_vnni && f->cpu->isa & FAST_AMX_INT8 &&
 		   p->m >= GROUPED_TILE && !p->zeros && p->group % 64 == 0 &&
 		   p->depth % p->group == 0;
-	p->room = p->rows + (p->few ? GROUPED_FEW - 1 : 1);
+	p->room = p->rows + 1;
 	if (batches > UINT32_MAX ||
 	    (p->room * p->row > WORK_MAX && !fast_reproducible(f)))
 		return 0;

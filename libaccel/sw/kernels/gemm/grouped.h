@@ -14,7 +14,7 @@
 /** GROUPED_MR: maximum rows of a kernel */
 #define GROUPED_MR	6
 /** GROUPED_FEW: maximum rows of a kernel for columns of blocks that are not stored expanded */
-#define GROUPED_FEW	4
+#define GROUPED_FEW	8
 /** GROUPED_NIBBLES: maximum rows of a kernel for packed 4-bit columns that are not expanded */
 #define GROUPED_NIBBLES	8
 /** GROUPED_TILE: rows of an AMX tile */
@@ -24,7 +24,8 @@
 
 /**
  * struct grouped_call - some rows by two vectors of columns, for some groups of K
- * @a: words of the rows, contiguous in a row
+ * @a: words of the rows, contiguous in a row; columns of blocks: of a group the words of each
+ *	row, then the sums, the scales and, if columns have minima, their factors of all rows
  * @a_row: bytes from row to row, including the data after its words
  * @b: words of both vectors, step by step; few rows: the first column of blocks
  * @groups: number of groups
@@ -108,7 +109,7 @@ enum grouped_way {
  * @tables: scales, and minima if any, of @count blocks, a row of @row for each group that has
  *	one
  * @few: whole columns of blocks, @vl equidistant ones of a type from UMA_DTYPE_Q8_0 on, by
- *	1, 2 and GROUPED_FEW rows. NULL: not supported
+ *	1, 2, ... rows, up to the first NULL
  * @nibbles: two vectors of packed columns of 4-bit numbers, with scales of groups that are
  *	multiples of eight, for 1, 2, ... rows. NULL: not supported
  */
@@ -129,7 +130,7 @@ struct grouped_kernels {
 			    float factor, float *out, size_t row);
 	void (*tables)(const uint8_t *const *col, uint32_t dtype, size_t at, uint32_t count,
 		       float *scale, float *min, size_t row);
-	void (*few[UMA_DTYPE_Q6_K - UMA_DTYPE_Q8_0 + 1][3])(const struct grouped_call *g);
+	void (*few[UMA_DTYPE_Q6_K - UMA_DTYPE_Q8_0 + 1][GROUPED_FEW])(const struct grouped_call *g);
 	void (*nibbles[GROUPED_NIBBLES])(const struct grouped_call *g);
 };
 

@@ -60,24 +60,26 @@ V_INLINE void turn_four(const struct columns *c, size_t at, vi w[4])
 /**
  * struct words_to - destination of words of columns
  * @out: memory, or NULL: they are multiplied by rows immediately
- * @a: words of the rows
- * @a_row: stride of the rows
+ * @a: rows, from their first group on, as in &struct grouped_call
  * @rows: number of rows, a constant
  * @words: words of a group, a constant
+ * @group: bytes of a group of all rows, a constant
  * @acc: sums of each row and group
  */
 struct words_to {
 	uint8_t *out;
 	const uint8_t *a;
-	size_t a_row;
 	int rows;
 	uint32_t words;
+	uint32_t group;
 	vi acc[GROUPED_FEW][8];
 };
 
 /* Words from number @n on, of four elements. */
 V_INLINE void put_words(struct words_to *to, uint32_t n, const vi *q)
 {
+	const uint32_t words = to->words * (4 / WORD);
+
 	for_each_below(i, 0, 4) {
 		const uint32_t at = n + (uint32_t)i;
 
@@ -90,9 +92,11 @@ V_INLINE void put_words(struct words_to *to, uint32_t n, const vi *q)
 				continue;
 			}
 			for_each_below(r, 0, to->rows) {
+				const uint8_t *a = to->a + word / words * to->group +
+						   4 * ((uint32_t)r * words + word % words);
 				vi *acc = &to->acc[r][at / to->words];
 
-				*acc = step(*acc, x, vi_word(to->a + r * to->a_row + 4 * word));
+				*acc = step(*acc, x, vi_word(a));
 			}
 		}
 	}
@@ -101,14 +105,14 @@ V_INLINE void put_words(struct words_to *to, uint32_t n, const vi *q)
 /* The low nibbles from word @low on, the high ones from @high on. */
 V_INLINE void put_nibbles(struct words_to *to, uint32_t low, uint32_t high, const vi *w)
 {
-	vi lo[4], hi[4];
+	vi x[4];
 
-	for_each_below(i, 0, 4) {
-		lo[i] = vi_and(w[i], vi_bits(0x0f0f0f0f));
-		hi[i] = vi_and(vi_shr(w[i], 4), vi_bits(0x0f0f0f0f));
-	}
-	put_words(to, low, lo);
-	put_words(to, high, hi);
+	for_each_below(i, 0, 4)
+		x[i] = vi_and(w[i], vi_bits(0x0f0f0f0f));
+	put_words(to, low, x);
+	for_each_below(i, 0, 4)
+		x[i] = vi_and(vi_shr(w[i], 4), vi_bits(0x0f0f0f0f));
+	put_words(to, high, x);
 }
 
 /* For 128 elements of a Q6_K, the words from 4 @q on of each run of 32. */
@@ -317,17 +321,16 @@ V_INLINE vi first_words(const struct columns *c)
 			    vi_low_words(four_columns(c, 2, 0), four_columns(c, 3, 0)));
 }
 
-/* Scale and add the sums of group @i, as in grouped(). */
-V_INLINE void end_group(const struct grouped_call *g, const int mr, uint32_t i, struct words_to *to,
-			int acc, vf scale, vf min, bool mins, vf total[GROUPED_FEW])
+/* Scale and add the sums of group @s, as in grouped(); @a: what follows the words of the rows. */
+V_INLINE void end_group(const struct words_to *to, const uint8_t *a, int s, vf scale, vf min,
+			bool mins, vf total[GROUPED_FEW])
 {
-	for_each_below(r, 0, mr) {
-		const size_t at = r * g->a_row + 4 * i;
-		const vf f = g->a_scale ? v_mul(scale, v_word(g->a_scale + at)) : scale;
+	for_each_below(r, 0, to->rows) {
+		const vf f = v_mul(scale, v_word(a + 4 * (to->rows + r)));
 
-		total[r] = v_fma(v_of_ints(to->acc[r][acc]), f, total[r]);
+		total[r] = v_fma(v_of_ints(to->acc[r][s]), f, total[r]);
 		if (mins)
-			total[r] = v_fma(v_word(g->a_min + at), min, total[r]);
+			total[r] = v_fma(v_word(a + 4 * (2 * to->rows + r)), min, total[r]);
 	}
 }
 
@@ -340,7 +343,10 @@ V_INLINE void few_blocks(const struct grouped_call *g, const uint32_t dtype, con
 	const int sums = (int)(k / own);
 	const uint8_t *ahead = g->b + g->ahead;
 	struct columns c = { .step = g->col_step };
-	struct words_to to = { .a = g->a, .a_row = g->a_row, .rows = mr, .words = own / 4 };
+	const uint32_t words = 4 * mr * own / WORD;
+	struct words_to to = {
+		.a = g->a, .rows = mr, .words = own / 4, .group = words + (mins ? 12 : 8) * mr,
+	};
 	const vf factor = v_set(g->factor);
 	float scales[16 * VL], minima[8 * VL];
 	vf total[GROUPED_FEW];
@@ -362,11 +368,10 @@ V_INLINE void few_blocks(const struct grouped_call *g, const uint32_t dtype, con
 			tables_of(&c, dtype, 0, 1, scales, minima, VL);
 		else
 			first = first_words(&c);
-		for (part = 0; part < parts; part++, i += (uint32_t)sums, to.a += 4 / WORD * k) {
+		for (part = 0; part < parts; part++, i += (uint32_t)sums, to.a += sums * to.group) {
 			for_each_below(r, 0, mr)
 				for_each_below(s, 0, sums)
-					to.acc[r][s] = vi_word(g->a_sum + r * g->a_row +
-							       4 * (i + (uint32_t)s));
+					to.acc[r][s] = vi_word(to.a + s * to.group + words + 4 * r);
 			part_words(&c, dtype, 0, part, g->flip, &to);
 			for_each_below(s, 0, sums) {
 				const size_t row = (part * sums + (uint32_t)s) * VL;
@@ -376,7 +381,7 @@ V_INLINE void few_blocks(const struct grouped_call *g, const uint32_t dtype, con
 					       is_long(dtype) ? v_load(minima + row) :
 					       v_half_words(vi_shr(first, 16));
 
-				end_group(g, mr, i + (uint32_t)s, &to, s, v_mul(scale, factor),
+				end_group(&to, to.a + s * to.group + words, s, v_mul(scale, factor),
 					  v_mul(min, factor), mins, total);
 			}
 		}
@@ -392,7 +397,9 @@ V_INLINE void few_blocks(const struct grouped_call *g, const uint32_t dtype, con
 	{									\
 		few_blocks(g, UMA_DTYPE_##type, mr);				\
 	}
-#define FEW_FNS(type)	FEW_FN(type, 1) FEW_FN(type, 2) FEW_FN(type, 4)
+#define FEW_FNS(type)								\
+	FEW_FN(type, 1) FEW_FN(type, 2) FEW_FN(type, 3) FEW_FN(type, 4)
+#define FEW_NAMES(type)	few_##type##_1, few_##type##_2, few_##type##_3, few_##type##_4
 
 FEW_FNS(Q8_0)
 FEW_FNS(Q4_0)
@@ -400,9 +407,24 @@ FEW_FNS(Q4_1)
 FEW_FNS(Q4_K)
 FEW_FNS(Q6_K)
 
-#define FEW_LIST(type)	{ few_##type##_1, few_##type##_2, few_##type##_4 }
+/* One sum and one total of each row are registers. */
+#if VL == 16
+#define FEW_MORE(type)								\
+	FEW_FN(type, 5) FEW_FN(type, 6) FEW_FN(type, 7) FEW_FN(type, 8)
+#define FEW_LIST(type)								\
+	{									\
+		FEW_NAMES(type),						\
+		few_##type##_5, few_##type##_6, few_##type##_7, few_##type##_8,	\
+	}
+
+FEW_MORE(Q8_0)
+FEW_MORE(Q4_0)
+FEW_MORE(Q4_1)
+#else
+#define FEW_LIST(type)	{ FEW_NAMES(type) }
+#endif
 #define FEW_ALL									\
 	{									\
-		FEW_LIST(Q8_0), FEW_LIST(Q4_0), FEW_LIST(Q4_1), FEW_LIST(Q4_K),	\
-		FEW_LIST(Q6_K),							\
+		FEW_LIST(Q8_0), FEW_LIST(Q4_0), FEW_LIST(Q4_1),			\
+		{ FEW_NAMES(Q4_K) }, { FEW_NAMES(Q6_K) },			\
 	}

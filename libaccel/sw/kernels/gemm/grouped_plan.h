@@ -39,12 +39,13 @@
  * @zero_at: offset of zero points
  * @sum_at: offset of sums of columns
  * @min_at: offset of minima
+ * @few_at: offset of rows of A in the order of kernels of few rows
  * @a_at: offset of rows of A that the only tile converts itself
  * @along: columns of integers are contiguous along K, and are read like blocks
  * @even_odd: of each eight elements of K the ones with even numbers come first
  * @in_tile: the only tile converts A
  * @rows: rows of A, of all matrices
- * @room: rows in memory: including one of ones, and rounding up of few rows
+ * @room: rows in memory: including one of ones
  * @size: elements of a block if B has blocks, else 0
  * @own: elements of K that have a scale in a block
  * @mins: columns have minima
@@ -78,6 +79,7 @@ struct grouped_plan {
 	uint32_t zero_at;
 	uint32_t sum_at;
 	uint32_t min_at;
+	uint32_t few_at;
 	uint32_t a_at;
 	uint64_t rows;
 	uint64_t room;
