@@ -74,6 +74,7 @@ static int multiply(const struct fast_run *r, struct grouped_strip *s, uint32_t 
 	ahead = grouped_ahead_of(r, s, g0 + count);
 	call.last = words_of(p, (uint32_t)uma_roundup(group_len(p, g0 + count - 1), 4));
 	if (whole) {
+		grouped_fetch(&ahead, 0, 1);
 		call_of_row(p, a, g0, &call);
 		call.c = c;
 		multiply_tiles(&call, whole);
