@@ -14,6 +14,8 @@
 #define FLAGS_MASK	(ACCEL_NORM_KEEP_SUM | ACCEL_NORM_DYNQUANT | ACCEL_NORM_ASYMMETRIC)
 /* Elements of a line of a norm whose statistics are given, where that matters not */
 #define GIVEN_K		(1 << 20)
+/* Most norms that a group norm becomes */
+#define MOST_PIECES	64u
 
 /**
  * struct norm - a norm being lowered
@@ -311,7 +313,7 @@ static bool merge(struct request *req, uint32_t at)
 }
 
 /* Room for one dimension more. @batch: the first is none of a line's, cleared with it. */
-static int make_room(struct norm *n, bool *batch, struct accel_error *e)
+static int make_room(struct norm *n, bool *batch)
 {
 	struct operand *d = &n->req->t[UMA_SLOT_DST];
 	uint32_t at, s;
@@ -334,9 +336,76 @@ static int make_room(struct norm *n, bool *batch, struct accel_error *e)
 		n->channel -= n->channel > at;
 		return 0;
 	}
-	return bad(e, -EOPNOTSUPP, "norm.d", "rank",
-		   "a group norm of rank %u with several images needs two neighbours beside the channels that are one in memory",
-		   d->rank);
+	return -EOPNOTSUPP;
+}
+
+/* Operand @s of the part that is the piece @i of @count along @axis of D. */
+static int take_piece(const struct norm *n, uint32_t s, struct accel_tensor *t, uint32_t axis,
+		      int64_t i, int64_t count, struct accel_error *e)
+{
+	const struct operand *d = &n->req->t[UMA_SLOT_DST];
+	uint32_t at = axis - (d->rank - t->rank);
+
+	if (s == UMA_SLOT_SCALE || s == UMA_SLOT_BIAS)
+		at = axis == n->channel ? 0 : t->rank;
+	/* A residual may be the same in all pieces. */
+	if (at >= t->rank || (t->dims[at] == 1 && d->dims[axis] > 1))
+		return 0;
+	count = t->dims[at] / count;
+	if (!accel_tensor_slice(t, at, i * count, count, 1, t))
+		return 0;
+	return bad(e, -EOPNOTSUPP, n->req->t[s].name, "dims",
+		   "a piece of a group norm of rank %u cannot be told apart", d->rank);
+}
+
+/*
+ * A sixth dimension is more than a task has: several norms, one an image or one a group,
+ * whichever are fewer.
+ */
+static int split(struct norm *n, struct accel_error *e)
+{
+	const struct operand *d = &n->req->t[UMA_SLOT_DST];
+	const bool by_image = n->channel && d->dims[0] <= n->desc->groups;
+	const uint32_t axis = by_image ? 0 : n->channel;
+	const int64_t count = by_image ? d->dims[0] : n->desc->groups;
+	const char *names[REQUEST_SLOTS] = { NULL };
+	uint32_t args[REQUEST_SLOTS] = { 0 }, s;
+	struct parts *parts;
+	int ret = 0;
+
+	for (s = 0; s < REQUEST_SLOTS && count <= MOST_PIECES; s++)
+		if ((n->req->slots >> s & 1) && n->req->t[s].from->dynamic)
+			break;
+	if (s < REQUEST_SLOTS)
+		return bad(e, -EOPNOTSUPP, "norm.d", "rank",
+			   "a group norm of rank %u with more than %u images and groups, or dimensions read from memory, needs two neighbours beside the channels that are one in memory",
+			   d->rank, MOST_PIECES);
+	parts = parts_alloc(n->req, (uint32_t)count);
+	if (!parts)
+		return bad(e, -ENOMEM, "", "", "out of memory");
+	while (!ret && parts->count < count) {
+		struct part *part = &parts->part[parts->count];
+
+		part->desc.norm = *n->desc;
+		part->desc.norm.groups = by_image ? n->desc->groups : 1;
+		for (s = 0; s < REQUEST_SLOTS && !ret; s++) {
+			const struct operand *t = &n->req->t[s];
+
+			if (!(n->req->slots >> s & 1))
+				continue;
+			names[s] = t->name;
+			args[s] = t->arg;
+			parts->tensor[t->arg] = t->from;
+			ret = take_piece(n, s, desc_tensor(n->req, t->from, &part->desc), axis,
+					 parts->count, count, e);
+		}
+		if (!ret)
+			ret = part_lower(parts, ACCEL_OP_NORM, names, args, e);
+	}
+	n->req->opcode = UMA_OP_NOP;
+	n->req->epilogue = 0;
+	n->req->slots = 0;
+	return ret;
 }
 
 /* Of 4-bit elements a group starts at a byte, or they all lie apart. */
@@ -353,7 +422,6 @@ static int cut_groups(struct norm *n, struct accel_error *e)
 	int64_t channels = d->dims[n->channel];
 	uint32_t groups = n->desc->groups, s;
 	bool batch = n->channel != 0;
-	int ret;
 
 	if (!groups || channels % groups)
 		return bad(e, -EINVAL, "norm", "groups",
@@ -370,9 +438,8 @@ static int cut_groups(struct norm *n, struct accel_error *e)
 			n->axes &= ~(1u << n->channel);
 		return 0;
 	}
-	ret = make_room(n, &batch, e);
-	if (ret)
-		return ret;
+	if (make_room(n, &batch))
+		return split(n, e);
 	for (s = 0; s < REQUEST_SLOTS; s++) {
 		struct operand *t = &n->req->t[s];
 
@@ -471,8 +538,9 @@ int lower_norm(const union any_desc *any, struct request *req, struct accel_erro
 		ret = lower_second(&n, e);
 	if (!ret)
 		ret = find_axes(&n, e);
-	if (!ret)
-		ret = lower_scales(&n, e);
+	if (ret || req->parts)
+		return ret;
+	ret = lower_scales(&n, e);
 	if (ret)
 		return ret;
 	lines_k(req, n.axes, has_channels(n.desc->func) ? "norm.channel" : "norm.axes");

@@ -80,8 +80,9 @@ enum accel_norm {
  * and RMS, @scale and @bias are broadcast to D as by numpy. For the others they, @mean and
  * @variance are vectors with an element for each channel. The epilogue may have residuals and
  * an activation. With five dimensions, and several images, groups, and channels in a group,
- * two adjacent dimensions must be mergeable in memory (like D, H and W of dense tensors),
- * else -EOPNOTSUPP.
+ * a group norm whose dimensions are not mergeable in memory (like D, H and W of dense tensors)
+ * is one task an image or a group; with more than 64 of both, or dynamic dimensions, it is
+ * -EOPNOTSUPP.
  *
  * LAYER and RMS may normalise A + @addend and have two results, each in its own type: D, for
  * instance for the product that follows, and @second for the residual stream. With

@@ -171,7 +171,7 @@ static const struct accel_desc *build(struct op_case *c, const void *arg)
 	const struct norm_case *g = arg;
 	int64_t dims[ACCEL_MAX_RANK];
 	uint32_t rank, a, i, two;
-	bool grouped, dense;
+	bool grouped;
 
 	assert_non_null(n);
 	*n = (struct accel_norm_desc)ACCEL_NORM_DESC_INIT;
@@ -200,9 +200,7 @@ static const struct accel_desc *build(struct op_case *c, const void *arg)
 		n->d.dtype = ACCEL_S8 + op_below(c, 2);
 	c->special = !g->rank && !op_below(c, 4);
 	c->range = op_below(c, 2) ? 2 : 100;
-	dense = grouped && rank == 5 && !g->apart;
-	op_tensor(c, &n->a, a, rank, dims, dense ? OP_DENSE :
-		  g->apart ? (enum op_style)(OP_PADDED + op_below(c, 3)) :
+	op_tensor(c, &n->a, a, rank, dims, g->apart ? (enum op_style)(OP_PADDED + op_below(c, 3)) :
 		  (enum op_style)op_below(c, OP_STYLES));
 	if (!grouped)
 		lines_quant(c, &n->a, 0.02);
@@ -214,14 +212,12 @@ static const struct accel_desc *build(struct op_case *c, const void *arg)
 	    two & ACCEL_NORM_DYNQUANT || !lines_in_place(c, &n->d, &n->a)) {
 		uint32_t d = n->d.dtype;
 
-		op_tensor(c, &n->d, d, rank, dims, dense ? OP_DENSE :
-			  (enum op_style)op_below(c, OP_REPEATED));
+		op_tensor(c, &n->d, d, rank, dims, (enum op_style)op_below(c, OP_REPEATED));
 		if (!grouped && !(two & ACCEL_NORM_DYNQUANT))
 			lines_quant(c, &n->d, 0.02);
 	}
 	pick_two(c, n, two, rank, dims);
-	if (!dense)
-		pick_epilogue(c, n, rank, dims);
+	pick_epilogue(c, n, rank, dims);
 	if (n->func == ACCEL_NORM_BATCH)
 		pick_statistics(c, n, rank, dims);
 	return &n->hdr;
@@ -266,6 +262,15 @@ static void test_table(struct op_env *env)
 		  0, 1, 1, 0, true },
 		{ ACCEL_NORM_GROUP, ACCEL_BF16, ACCEL_F32, 5, { 2, 6, 5, 3, 16 },
 		  0, 6, 1, 0, true },
+		/* An image is an operation, or a group is. */
+		{ ACCEL_NORM_GROUP, ACCEL_F32, ACCEL_F32, 5, { 2, 6, 5, 3, 16 },
+		  0, 2, 1, 0, true },
+		{ ACCEL_NORM_GROUP, ACCEL_F16, ACCEL_F32, 5, { 3, 5, 2, 3, 6 },
+		  0, 3, -1, 0, true },
+		{ ACCEL_NORM_GROUP, ACCEL_S8, ACCEL_F32, 5, { 4, 5, 9, 3, 7 },
+		  0, 3, 2, 0, true },
+		{ ACCEL_NORM_GROUP, ACCEL_F32, ACCEL_F32, 5, { 6, 2, 5, 3, 7 },
+		  0, 3, 0, 0, true },
 		{ ACCEL_NORM_GROUP, ACCEL_F32, ACCEL_F32, 4, { 2, 8, 9, 70 }, 0, 4, 1 },
 		{ ACCEL_NORM_GROUP, ACCEL_F32, ACCEL_F32, 2, { 3, 12 }, 0, 12, 1 },
 		{ ACCEL_NORM_INSTANCE, ACCEL_F32, ACCEL_F32, 4, { 2, 3, 9, 11 }, 0, 0, 1 },
