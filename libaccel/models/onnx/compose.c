@@ -229,6 +229,20 @@ uint32_t v_transpose(struct import *im, uint32_t a, const uint32_t *order)
 	return shaped(im, &d, a, NO_VALUE);
 }
 
+/* Channels moved from the second dimension to the end, @last, or back from there */
+uint32_t v_channels(struct import *im, uint32_t a, bool last)
+{
+	uint32_t order[ACCEL_GRAPH_MAX_RANK], rank = v_rank(im, a), i;
+
+	for (i = 0; i < rank; i++) {
+		if (last)
+			order[i] = !i ? 0 : i == rank - 1 ? 1 : i + 1;
+		else
+			order[i] = !i ? 0 : i == 1 ? rank - 1 : i - 1;
+	}
+	return v_transpose(im, a, order);
+}
+
 /* Elements from @start on, up to @end, of one dimension */
 uint32_t v_slice(struct import *im, uint32_t a, int64_t axis, int64_t start, int64_t end,
 		 int64_t step)

@@ -489,6 +489,7 @@ uint32_t v_shaped_to(struct import *im, uint32_t op, uint32_t a, uint32_t count,
 		     const int64_t *list);
 uint32_t v_reshape(struct import *im, uint32_t a, uint32_t count, const uint32_t *lists);
 uint32_t v_transpose(struct import *im, uint32_t a, const uint32_t *order);
+uint32_t v_channels(struct import *im, uint32_t a, bool last);
 uint32_t v_slice(struct import *im, uint32_t a, int64_t axis, int64_t start, int64_t end,
 		 int64_t step);
 uint32_t v_iota(struct import *im, uint32_t count);

@@ -381,7 +381,7 @@ static int group_norm(struct import *im, uint32_t arg)
 	const int64_t groups = im_int(im, "groups", 0);
 	const int64_t silu = im_int(im, "activation", 0);
 	const bool last = im_int(im, "channels_last", 1);
-	uint32_t first[ACCEL_GRAPH_MAX_RANK], back[ACCEL_GRAPH_MAX_RANK], part[2], rank, x, i;
+	uint32_t part[2], rank, x, i;
 	struct accel_norm_desc d = ACCEL_NORM_DESC_INIT;
 	int ret = im_need(im, 3);
 
@@ -394,11 +394,7 @@ static int group_norm(struct import *im, uint32_t arg)
 		ret = im_fail(im, -EOPNOTSUPP, "its activation is %lld", (long long)silu);
 	if (ret)
 		return ret;
-	for (i = 0; i < rank; i++) {
-		first[i] = !i ? 0 : i == 1 ? rank - 1 : i - 1;
-		back[first[i]] = i;
-	}
-	x = last ? v_transpose(im, v_in(im, 0), first) : v_in(im, 0);
+	x = last ? v_channels(im, v_in(im, 0), false) : v_in(im, 0);
 	for (i = 0; i < 2; i++)
 		part[i] = v_cast(im, v_in(im, i + 1), im->in[0].type);
 	d.func = ACCEL_NORM_GROUP;
@@ -411,7 +407,7 @@ static int group_norm(struct import *im, uint32_t arg)
 	if (ret)
 		return ret;
 	x = silu ? v_act(im, ACCEL_ACT_SILU, 0, 0, x) : x;
-	return v_give(im, 0, last ? v_transpose(im, x, back) : x);
+	return v_give(im, 0, last ? v_channels(im, x, true) : x);
 }
 
 /* Rows of a table by numbers */

@@ -559,9 +559,9 @@ static int real_bias(struct import *im, const struct ref *bias, const struct sca
 	return ret ? ret : im_ref(im, value, out);
 }
 
-/* Run the real operator on real inputs and quantise what it gives. */
+/* Run the real operator on real inputs and quantise what it gives, with channels @last. */
 static int between(struct import *im, const char *real, const struct ref *in, uint32_t count,
-		   const struct scaled *to, uint32_t type)
+		   const struct scaled *to, uint32_t type, bool last)
 {
 	const struct op *op =
 		find_op((struct slice){ (const uint8_t *)real, strlen(real) }, (struct slice){ 0 });
@@ -581,7 +581,7 @@ static int between(struct import *im, const char *real, const struct ref *in, ui
 		return im_give(im, 0, value);
 	if (!ret)
 		ret = quantize(im, &ref, to, type, &out);
-	return ret ? ret : im_give(im, 0, out);
+	return ret ? ret : v_give(im, 0, last ? v_channels(im, out, true) : out);
 }
 
 static int real_op(struct import *im, uint32_t index)
@@ -592,6 +592,7 @@ static int real_op(struct import *im, uint32_t index)
 	uint32_t i, n = r->inputs, type, value, at;
 	int64_t opset = im->opset;
 	bool gemm = !strcmp(r->real, "Gemm"), conv = !strcmp(r->real, "Conv");
+	const bool last = (conv || strstr(r->real, "Pool")) && im_int(im, "channels_last", 0);
 	/* A condition, which is not quantised, comes before the others. */
 	const uint32_t first = !strcmp(r->real, "Where");
 	int ret = im_need(im, first + 2);
@@ -605,11 +606,13 @@ static int real_op(struct import *im, uint32_t index)
 	at = first + 3 * n + gemm;
 	if (!ret && !gemm && !im_input(im, at)->here)
 		ret = im_fail(im, -EBADMSG, "input %u is missing", at);
-	if (!ret && im_int(im, "channels_last", 0))
-		ret = im_fail(im, -EOPNOTSUPP, "channels_last");
+	/* Weights have their channels where they always are. */
+	if (!ret && last)
+		ret = im_ref(im, v_channels(im, im->in[0].value, false), &im->in[0]);
 	if (ret)
 		return ret;
 	take_scaled(im, at, &to);
+	real[0] = im->in[0];
 	for (i = 0; i < n && !ret; i++) {
 		take_scaled(im, first + 3 * i + 1, &s[i]);
 		/* Weights have scales of output channels; columns are last, rows before. */
@@ -622,8 +625,6 @@ static int real_op(struct import *im, uint32_t index)
 		if (!ret)
 			ret = im_ref(im, value, &real[first + i]);
 	}
-	if (first)
-		real[0] = im->in[0];
 	n += first;
 	if (!ret && (conv || gemm) && im_input(im, conv ? 8 : 6)->here) {
 		ret = real_bias(im, im_input(im, conv ? 8 : 6), &s[0], &s[1],
@@ -635,7 +636,7 @@ static int real_op(struct import *im, uint32_t index)
 	if (!strcmp(r->real, "Softmax"))
 		im->opset = im_int(im, "opset", opset);
 	if (!ret)
-		ret = between(im, r->real, real, n, &to, type);
+		ret = between(im, r->real, real, n, &to, type, last);
 	im->opset = opset;
 	return ret;
 }
@@ -666,7 +667,8 @@ static int concat_real(struct import *im, uint32_t arg)
 			ret = im_ref(im, value, &real[i]);
 	}
 	if (!ret)
-		ret = between(im, "Concat", real, n, &to, to.zero.here ? to.zero.type : ACCEL_U8);
+		ret = between(im, "Concat", real, n, &to, to.zero.here ? to.zero.type : ACCEL_U8,
+			      false);
 	free(real);
 	return ret;
 }
@@ -681,6 +683,7 @@ const struct op onnx_quant[] = { { "QuantizeLinear", quantize_linear, 0 },
 
 const struct op onnx_ms_quant[] = { { "QuantizeLinear", quantize_linear, 0 },
 				    { "DequantizeLinear", dequantize_linear, 0 },
+				    { "QLinearConv", real_op, 0 },
 				    { "QLinearAdd", real_op, 2 },
 				    { "QLinearMul", real_op, 3 },
 				    { "QLinearSigmoid", real_op, 4 },

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Averages and maxima of regions of images. The answers are those of ONNX Runtime's tests where it
- * says so, or what loops over definitions give.
+ * Averages and maxima of regions of images, and windows over quantised ones. The answers are those
+ * of ONNX Runtime's tests where it says so, or what loops over definitions give.
  */
 #include "onnxrun.h"
 
@@ -448,6 +448,125 @@ static void test_one_number(void **arg)
 	}
 }
 
+/* --- quantised images, whose channels may be last -------------------------------------------- */
+
+enum { QN = 2, QC = 4, QH = 4, QW = 3, QG = 2, QM = 6, QK = 2 };
+
+static const float q_as = 0.043f, q_ys = 0.0511f, q_ms = 0.0311f;
+static const uint8_t q_az = 119, q_yz = 77;
+
+static int q_at(bool last, int n, int c, int y, int x, int channels, int height, int width)
+{
+	return last ? ((n * height + y) * width + x) * channels + c :
+		      ((n * channels + c) * height + y) * width + x;
+}
+
+static uint8_t q_byte(double v, float scale)
+{
+	return (uint8_t)fmin(fmax(nearbyint(v / (double)scale) + q_yz, 0), 255);
+}
+
+/* In bytes less their zero point; false outside of the image */
+static bool q_pixel(const uint8_t *a, bool last, int n, int c, int y, int x, int *out)
+{
+	const bool inside = y >= 0 && y < QH && x >= 0 && x < QW;
+
+	*out = inside ? a[q_at(last, n, c, y, x, QC, QH, QW)] - q_az : 0;
+	return inside;
+}
+
+/* Two rows of padding before, a column behind; weights of the one layout that there is */
+static void one_conv(void **arg, const uint8_t *a, bool last)
+{
+	static const float scales[QM] = { 0.011f, 0.013f, 0.007f, 0.0093f, 0.0121f, 0.0057f };
+	enum { OH = QH + 2 - QK + 1, OW = QW + 1 - QK + 1, PER = QC / QG };
+	static int8_t w[QM * PER * QK * QK];
+	static const int8_t none;
+	static const int32_t bias[QM] = { 5, -700, 90, 1000, -3, 41 };
+	uint8_t want[QN * QM * OH * OW];
+	struct bytes n = op(MS, "QLinearConv", "a as az w ws wz ys yz b", "y");
+	struct tested *t;
+	int i, m, y, x, k, sum, v;
+
+	for (i = 0; i < (int)COUNT(w); i++)
+		w[i] = (int8_t)(127 * noise(52, (uint32_t)i));
+	for (i = 0; i < QN * QM * OH * OW; i++) {
+		m = i / (OH * OW) % QM;
+		y = i / OW % OH;
+		x = i % OW;
+		for (sum = bias[m], k = 0; k < PER * QK * QK; k++) {
+			q_pixel(a, last, i / (QM * OH * OW), m / (QM / QG) * PER + k / (QK * QK),
+				y - 2 + k / QK % QK, x + k % QK, &v);
+			sum += v * w[m * PER * QK * QK + k];
+		}
+		want[q_at(last, i / (QM * OH * OW), m, y, x, QM, OH, OW)] =
+			q_byte(sum * (double)q_as * (double)scales[m], q_ys);
+	}
+	t = BEGIN(*arg, IO("a", U8, a, QN, last ? QH : QC, last ? QW : QH, last ? QC : QW),
+		  SCALAR("as", F32, &q_as), SCALAR("az", U8, &q_az),
+		  CONST("w", S8, w, QM, PER, QK, QK), CONST("ws", F32, scales, QM),
+		  SCALAR("wz", S8, &none), SCALAR("ys", F32, &q_ys), SCALAR("yz", U8, &q_yz),
+		  CONST("b", S32, bias, QM));
+	attr_ints(&n, "pads", 4, DIMS(2, 0, 0, 1));
+	attr_int(&n, "group", QG);
+	attr_int(&n, "channels_last", last);
+	add_op(t, &n);
+	GIVES(t, IO("y", U8, want, QN, last ? OH : QM, last ? OW : OH, last ? QM : OW));
+}
+
+/* Averages of what lies inside of windows, and of all */
+static void one_pool(void **arg, const uint8_t *a, bool last)
+{
+	enum { OH = QH + 1 - QK + 1, OW = QW - QK + 1 };
+	uint8_t want[QN * QC * OH * OW], whole[QN * QC];
+	struct bytes n = op(MS, "QLinearAveragePool", "a as az ys yz", "y");
+	struct tested *t;
+	int i, k, c, count, sum, v;
+
+	for (i = 0; i < QN * QC * OH * OW; i++) {
+		c = i / (OH * OW) % QC;
+		for (sum = count = k = 0; k < QK * QK; k++) {
+			count += q_pixel(a, last, i / (QC * OH * OW), c, i / OW % OH - 1 + k / QK,
+					 i % OW + k % QK, &v);
+			sum += v;
+		}
+		want[q_at(last, i / (QC * OH * OW), c, i / OW % OH, i % OW, QC, OH, OW)] =
+			q_byte(sum * (double)q_as / count, q_ms);
+	}
+	for (i = 0; i < QN * QC; i++) {
+		for (sum = k = 0; k < QH * QW; k++) {
+			q_pixel(a, last, i / QC, i % QC, k / QW, k % QW, &v);
+			sum += v;
+		}
+		whole[i] = q_byte(sum * (double)q_as / (QH * QW), q_ms);
+	}
+	t = BEGIN(*arg, IO("a", U8, a, QN, last ? QH : QC, last ? QW : QH, last ? QC : QW),
+		  SCALAR("as", F32, &q_as), SCALAR("az", U8, &q_az), SCALAR("ys", F32, &q_ms),
+		  SCALAR("yz", U8, &q_yz));
+	attr_ints(&n, "kernel_shape", 2, DIMS(QK, QK));
+	attr_ints(&n, "pads", 4, DIMS(1, 0, 0, 0));
+	attr_int(&n, "channels_last", last);
+	add_op(t, &n);
+	n = op(MS, "QLinearGlobalAveragePool", "a as az ys yz", "z");
+	attr_int(&n, "channels_last", last);
+	add_op(t, &n);
+	GIVES(t, IO("y", U8, want, QN, last ? OH : QC, last ? OW : OH, last ? QC : OW),
+	      IO("z", U8, whole, QN, last ? 1 : QC, 1, last ? QC : 1));
+}
+
+static void test_channels_last(void **arg)
+{
+	uint8_t a[QN * QC * QH * QW];
+	int i;
+
+	for (i = 0; i < (int)COUNT(a); i++)
+		a[i] = (uint8_t)(128 + 127 * noise(51, (uint32_t)i));
+	for (i = 0; i < 2; i++) {
+		one_conv(arg, a, i);
+		one_pool(arg, a, i);
+	}
+}
+
 #define TEST(name)	cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
 
 int main(void)
@@ -457,7 +576,7 @@ int main(void)
 		TEST(test_wide_regions), TEST(test_maxima),
 		TEST(test_empty),
 		TEST(test_folded), TEST(test_folded_names), TEST(test_folded_sum),
-		TEST(test_no_weights), TEST(test_one_number),
+		TEST(test_no_weights), TEST(test_one_number), TEST(test_channels_last),
 	};
 
 	return cmocka_run_group_tests_name("onnx_regions", tests, NULL, NULL);
