@@ -381,7 +381,7 @@ static int group_norm(struct import *im, uint32_t arg)
 	const int64_t groups = im_int(im, "groups", 0);
 	const int64_t silu = im_int(im, "activation", 0);
 	const bool last = im_int(im, "channels_last", 1);
-	uint32_t part[2], rank, x, i;
+	uint32_t part[2], rank, type, x, i;
 	struct accel_norm_desc d = ACCEL_NORM_DESC_INIT;
 	int ret = im_need(im, 3);
 
@@ -395,8 +395,10 @@ static int group_norm(struct import *im, uint32_t arg)
 	if (ret)
 		return ret;
 	x = last ? v_channels(im, v_in(im, 0), false) : v_in(im, 0);
+	/* Of an image of fp16 they may be of fp32, and too large for fp16. */
+	type = im->in[0].type == ACCEL_HOST_F64 ? ACCEL_HOST_F64 : ACCEL_F32;
 	for (i = 0; i < 2; i++)
-		part[i] = v_cast(im, v_in(im, i + 1), im->in[0].type);
+		part[i] = v_cast(im, v_in(im, i + 1), type);
 	d.func = ACCEL_NORM_GROUP;
 	d.groups = (uint32_t)groups;
 	d.eps = im_float(im, "epsilon", 0.00001f);

@@ -664,15 +664,36 @@ static void test_groups(void **arg)
 	}
 }
 
+/* A scale of fp32 that fp16 does not have, of an image of fp16; off by its half step */
+static void test_wide_scales(void **arg)
+{
+	static const float x[] = { 0.25f, -1, -0.25f, 1 }, gamma[] = { 1e5f, 1 }, beta[] = { 9, 0 };
+	static const uint16_t half;
+	struct bytes n = op(MS, "GroupNorm", "h g b", "n");
+	struct tested *t = BEGIN(*arg, IO("x", F32, x, 1, 1, 2, 2), CONST("g", F32, gamma, 2),
+				 CONST("b", F32, beta, 2), CONST("like", F16, &half, 1));
+	float y[4];
+	int i;
+
+	for (i = 0; i < 4; i++)
+		y[i] = x[i] / sqrtf(0.53125f) * gamma[i % 2] + beta[i % 2];
+	ONE(t, NULL, "CastLike", "x like", "h");
+	attr_int(&n, "groups", 1);
+	add_op(t, &n);
+	ONE(t, NULL, "CastLike", "n x", "y");
+	t->bound = 17;
+	GIVES(t, IO("y", F32, y, 1, 1, 2, 2));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_nbits), TEST(test_nbits_rounded), TEST(test_nbits_parts),
-		TEST(test_skip), TEST(test_embed), TEST(test_gelus), TEST(test_fused),
-		TEST(test_batches), TEST(test_vectors), TEST(test_refused), TEST(test_heads),
-		TEST(test_no_past), TEST(test_exact_attention), TEST(test_groups),
+		TEST(test_nbits), TEST(test_nbits_rounded), TEST(test_nbits_parts), TEST(test_skip),
+		TEST(test_embed), TEST(test_gelus), TEST(test_fused), TEST(test_batches),
+		TEST(test_vectors), TEST(test_refused), TEST(test_heads), TEST(test_no_past),
+		TEST(test_exact_attention), TEST(test_groups), TEST(test_wide_scales),
 	};
 
 	return cmocka_run_group_tests_name("onnx_ms", tests, NULL, NULL);
