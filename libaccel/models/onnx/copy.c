@@ -27,7 +27,7 @@ static int copy_tensor(struct rewrite *q, struct message *m, uint32_t id, struct
 	while (wire_next(&rest, &f) > 0)
 		outside |= f.id == 14 && f.number == 1;
 	if (!outside) {
-		put_bytes(m, id, s.p, s.n);
+		put_borrowed(m, id, s);
 		return 0;
 	}
 	ret = tensor_read(q->im, s, &tensor);
@@ -36,9 +36,9 @@ static int copy_tensor(struct rewrite *q, struct message *m, uint32_t id, struct
 	for (rest = s; wire_whole(&rest, &f, &whole) > 0;)
 		if (f.id != 9 && f.id != 13 && f.id != 14)
 			put_fields(&t, whole);
-	put_bytes(&t, 9, tensor.data, tensor.bytes);
+	/* What is outside is mapped, and has no memory of its own. */
+	put_borrowed(&t, 9, (struct slice) { tensor.data, tensor.bytes });
 	put_message(m, id, &t);
-	free(tensor.own);
 	return 0;
 }
 
@@ -98,7 +98,20 @@ static int copy_node(struct rewrite *q, struct message *m, struct slice s)
 	return ret;
 }
 
-/* A graph of a node; how deep they are was bounded before. */
+/* A field of a graph, with what lies outside */
+int copy_field(struct rewrite *q, struct message *m, const struct field *f, struct slice whole)
+{
+	if (f->id == 1)
+		return copy_node(q, m, f->bytes);
+	if (f->id == 5)
+		return copy_tensor(q, m, 5, f->bytes);
+	if (f->id == 15)
+		return copy_sparse(q, m, 15, f->bytes);
+	put_fields(m, whole);
+	return 0;
+}
+
+/* A graph of a node */
 static int copy_graph(struct rewrite *q, struct message *m, uint32_t id, struct slice s)
 {
 	struct message g = { 0 };
@@ -106,16 +119,13 @@ static int copy_graph(struct rewrite *q, struct message *m, uint32_t id, struct 
 	struct field f;
 	int ret = 0;
 
-	while (!ret && wire_whole(&s, &f, &whole) > 0) {
-		if (f.id == 1)
-			ret = copy_node(q, &g, f.bytes);
-		else if (f.id == 5)
-			ret = copy_tensor(q, &g, 5, f.bytes);
-		else if (f.id == 15)
-			ret = copy_sparse(q, &g, 15, f.bytes);
-		else
-			put_fields(&g, whole);
-	}
+	if (q->depth == MAX_DEPTH)
+		return im_fail(q->im, -EOPNOTSUPP, "graphs of nodes that are deeper than %d",
+			       MAX_DEPTH);
+	q->depth++;
+	while (!ret && wire_whole(&s, &f, &whole) > 0)
+		ret = copy_field(q, &g, &f, whole);
+	q->depth--;
 	put_message(m, id, &g);
 	return ret;
 }
@@ -196,8 +206,7 @@ static int put_graph(struct rewrite *q, struct slice graph, struct message *out)
 		if (f.id != 1 && f.id != 5 && f.id != 15 &&
 		    (f.id != 11 || !is_gone_input(q, f.bytes)))
 			put_fields(out, whole);
-	put_fields(out, (struct slice) { q->constants.p, q->constants.n });
-	out->failed |= q->constants.failed;
+	put_inside(out, &q->constants);
 	return 0;
 }
 
@@ -216,16 +225,18 @@ static bool imports(struct slice s, const char *domain)
 static int write_file(struct import *im, const char *path, const struct message *m)
 {
 	struct newfile file;
+	struct slice s;
+	size_t i = 0;
 	int ret;
 
 	if (m->failed)
 		return im_fail(im, -ENOMEM, "out of memory");
-	if (m->n > INT32_MAX)
+	if (message_bytes(m) > INT32_MAX)
 		return im_fail(im, -EFBIG, "%zu bytes are more than a file of this kind can have",
-			       m->n);
+			       message_bytes(m));
 	ret = newfile_open(&file, path);
-	if (!ret)
-		newfile_write(&file, m->p, m->n);
+	while (!ret && message_next(m, &i, &s))
+		newfile_write(&file, s.p, s.n);
 	ret = newfile_close(&file, ret);
 	return ret ? im_fail(im, ret, "%s: cannot be written: %s", path, errno_text(-ret)) : 0;
 }
@@ -248,7 +259,7 @@ int quantize_write(struct rewrite *q, struct slice model, const char *path)
 	put_message(&out, 7, &graph);
 	if (!ret)
 		ret = write_file(q->im, path, &out);
-	free(graph.p);
-	free(out.p);
+	message_free(&graph);
+	message_free(&out);
 	return ret;
 }

@@ -410,8 +410,8 @@ int accel_model_quantize(const char *path, const struct accel_model_quantize_opt
 		ret = quantize_write(&q, file, out);
 	free(q.layers);
 	free(q.makers);
-	free(q.nodes.p);
-	free(q.constants.p);
+	message_free(&q.nodes);
+	message_free(&q.constants);
 	ret = import_end(im, ret, error);
 	accel_model_close(model);
 	return ret;

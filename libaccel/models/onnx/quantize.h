@@ -8,6 +8,8 @@
 #include "onnx.h"
 
 #define MAX_LAYER_INPUTS	16
+/* Graphs of nodes in each other */
+#define MAX_DEPTH		16
 
 /* What is known of a name */
 enum mark {
@@ -60,6 +62,7 @@ struct layer {
  * @values: entries of that
  * @nodes: fields of the graph that come to be: nodes
  * @constants: constants
+ * @depth: graphs of nodes around what is copied
  */
 struct rewrite {
 	struct import *im;
@@ -70,6 +73,7 @@ struct rewrite {
 	uint32_t values;
 	struct message nodes;
 	struct message constants;
+	uint32_t depth;
 };
 
 /* Do weights alone change, and layers stay the operators that they are? */
@@ -85,6 +89,7 @@ void quantize_mark(struct rewrite *q, struct slice graph);
 bool quantize_gone(const struct rewrite *q, struct slice s);
 struct slice quantize_graph(struct slice model);
 int quantize_put(struct rewrite *q, const struct layer *l, const char *end);
+int copy_field(struct rewrite *q, struct message *m, const struct field *f, struct slice whole);
 int quantize_write(struct rewrite *q, struct slice model, const char *path);
 
 #endif /* LIBACCEL_MODELS_QUANTIZE_H */

@@ -8,6 +8,9 @@
 
 #include "wire.h"
 
+/* Fewer bytes are copied, as they are hardly more than the entry for them. */
+#define MIN_BORROWED	256u
+
 bool wire_varint(struct slice *s, uint64_t *number)
 {
 	uint64_t n = 0;
@@ -185,11 +188,71 @@ void put_text(struct message *m, uint32_t id, const char *text)
 	put_bytes(m, id, text, strlen(text));
 }
 
-/* The inner message goes. */
+static void borrow(struct message *m, size_t at, struct slice s)
+{
+	size_t room = m->borrowed_room ? 2 * m->borrowed_room : 16;
+	struct borrowed *more = m->borrowed;
+
+	if (m->borrowed_count == m->borrowed_room) {
+		more = reallocarray(m->borrowed, room, sizeof(*more));
+		if (!more) {
+			m->failed = true;
+			return;
+		}
+		m->borrowed = more;
+		m->borrowed_room = room;
+	}
+	more[m->borrowed_count++] = (struct borrowed) { at, s };
+	m->failed |= __builtin_add_overflow(m->borrowed_bytes, s.n, &m->borrowed_bytes);
+}
+
+void put_borrowed(struct message *m, uint32_t id, struct slice s)
+{
+	if (s.n < MIN_BORROWED) {
+		put_bytes(m, id, s.p, s.n);
+		return;
+	}
+	put_varint(m, (uint64_t)id << 3 | 2);
+	put_varint(m, s.n);
+	borrow(m, m->n, s);
+}
+
+void put_inside(struct message *m, struct message *inner)
+{
+	size_t i;
+
+	for (i = 0; i < inner->borrowed_count; i++)
+		borrow(m, m->n + inner->borrowed[i].at, inner->borrowed[i].s);
+	put_fields(m, (struct slice) { inner->p, inner->n });
+	m->failed |= inner->failed;
+	message_free(inner);
+}
+
 void put_message(struct message *m, uint32_t id, struct message *inner)
 {
-	m->failed |= inner->failed;
-	put_bytes(m, id, inner->p, inner->n);
-	free(inner->p);
-	memset(inner, 0, sizeof(*inner));
+	put_varint(m, (uint64_t)id << 3 | 2);
+	put_varint(m, message_bytes(inner));
+	put_inside(m, inner);
+}
+
+bool message_next(const struct message *m, size_t *i, struct slice *s)
+{
+	const size_t at = *i / 2, from = at ? m->borrowed[at - 1].at : 0;
+
+	if (at > m->borrowed_count || (at == m->borrowed_count && *i % 2))
+		return false;
+	if (*i % 2)
+		*s = m->borrowed[at].s;
+	else
+		*s = (struct slice) { m->p ? m->p + from : NULL,
+				      (at < m->borrowed_count ? m->borrowed[at].at : m->n) - from };
+	++*i;
+	return true;
+}
+
+void message_free(struct message *m)
+{
+	free(m->p);
+	free(m->borrowed);
+	memset(m, 0, sizeof(*m));
 }

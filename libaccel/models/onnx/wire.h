@@ -42,16 +42,34 @@ int wire_ints(const struct field *f, int64_t *list, uint32_t *count, uint32_t ma
 bool slice_is(struct slice s, const char *text);
 
 /**
- * struct message - a message that is written
- * @p: its bytes, free() them
+ * struct borrowed - bytes of a message that stay where they are
+ * @at: how many of its own come before them
+ * @s: the bytes
+ */
+struct borrowed {
+	size_t at;
+	struct slice s;
+};
+
+/**
+ * struct message - a message that is written, to be given to message_free()
+ * @p: its own bytes
  * @n: their number
  * @room: bytes that there is memory for
+ * @borrowed: those of others among them, in order
+ * @borrowed_count: entries of @borrowed
+ * @borrowed_room: entries that there is memory for
+ * @borrowed_bytes: bytes of all of them
  * @failed: there was no memory; what came then is missing
  */
 struct message {
 	uint8_t *p;
 	size_t n;
 	size_t room;
+	struct borrowed *borrowed;
+	size_t borrowed_count;
+	size_t borrowed_room;
+	size_t borrowed_bytes;
 	bool failed;
 };
 
@@ -59,6 +77,27 @@ void put_number(struct message *m, uint32_t id, uint64_t number);
 void put_bytes(struct message *m, uint32_t id, const void *p, size_t n);
 void put_fields(struct message *m, struct slice fields);
 void put_text(struct message *m, uint32_t id, const char *text);
+/* Bytes that stay where they are until the message was saved */
+void put_borrowed(struct message *m, uint32_t id, struct slice s);
+/* Another message as a field, or its fields; it goes. */
 void put_message(struct message *m, uint32_t id, struct message *inner);
+void put_inside(struct message *m, struct message *inner);
+
+/* Bytes of a message */
+static inline size_t message_bytes(const struct message *m)
+{
+	return m->n + m->borrowed_bytes;
+}
+
+/**
+ * message_next - the parts of a message, one after the other
+ * @m: message
+ * @i: which; begin with 0
+ * @s: out: bytes, which may be none
+ *
+ * Return: true; false: there are no more.
+ */
+bool message_next(const struct message *m, size_t *i, struct slice *s);
+void message_free(struct message *m);
 
 #endif /* LIBACCEL_MODELS_WIRE_H */
