@@ -78,14 +78,19 @@ void newfile_align(struct newfile *n, uint64_t align)
 	}
 }
 
+int newfile_sync(struct newfile *n)
+{
+	if (!n->error && (fflush(n->file) || fsync(fileno(n->file))))
+		n->error = -errno;
+	return n->error;
+}
+
 int newfile_close(struct newfile *n, int ret)
 {
 	if (!n->file)
 		return ret;
-	ret = ret ? ret : n->error;
 	/* All of it is on the disk before the name says so. */
-	if (!ret && (fflush(n->file) || fsync(fileno(n->file))))
-		ret = -errno;
+	ret = ret ? ret : newfile_sync(n);
 	if (fclose(n->file) && !ret)
 		ret = -errno;
 	if (!ret && rename(n->part, n->path))

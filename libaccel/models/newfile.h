@@ -34,6 +34,9 @@ void newfile_write(struct newfile *n, const void *p, size_t bytes);
 /* Zeros up to a multiple of @align */
 void newfile_align(struct newfile *n, uint64_t align);
 
+/** newfile_sync - what was written is on the disk; 0, or the error that there was */
+int newfile_sync(struct newfile *n);
+
 /**
  * newfile_close - end
  * @n: file; nothing to be done for one that was not opened

@@ -179,7 +179,9 @@ static const struct ctl_opt *const model_quantize_tables[] = {
 	model_input_table, model_quantize_table, model_convert_table, model_imatrix_table, NULL
 };
 
-static const struct ctl_opt *const model_convert_tables[] = { model_convert_table, NULL };
+static const struct ctl_opt *const model_convert_tables[] = {
+	model_convert_table, model_onto_table, NULL
+};
 
 static const struct ctl_opt *const help_tables[] = { help_opts, NULL };
 static const struct ctl_opt *const doctor_tables[] = { doctor_opts, NULL };
@@ -589,8 +591,9 @@ const struct ctl_command ctl_commands[] = {
 		.sub = "convert",
 		.operand = "FILE OUT",
 		.complete = CTL_COMPLETE_FILE,
-		.summary = "convert a model directory to GGUF, or GGUF to one",
-		.text = "Writes the model in a directory or a GGUF file as OUT: GGUF if the name ends in .gguf, else a directory with config.json and model.safetensors. Decoders and BERT are converted, including names, the order of heads, and, to GGUF only, the tokenizer; other families are copied in their own format. An existing OUT is only replaced when all is written.",
+		.summary = "convert a model directory to GGUF or back, or ONNX weights to safetensors or back",
+		.text = "Writes the model in a directory or a GGUF file as OUT: GGUF if the name ends in .gguf, else a directory with config.json and model.safetensors. Decoders and BERT are converted, including names, the order of heads, and, to GGUF only, the tokenizer; other families are copied in their own format. An existing OUT is only replaced when all is written.\n\n"
+			"The initializers of an ONNX file are written as OUT.safetensors, with their names and types. With --onto, the tensors of a safetensors file replace the initializers of these names in a copy of an ONNX model; all names must exist there, with the same types and dimensions.",
 		.rest = true,
 		OPTIONS(model_convert_tables, model_opts, model_init),
 		.run = cmd_model_convert,

@@ -648,18 +648,22 @@ struct accel_model_convert_opts {
 	void *user;
 	/** @imatrix: importance of columns for types of blocks; NULL: all are equal */
 	struct accel_imatrix *imatrix;
+	/** @onto: ONNX file whose initializers are replaced, or NULL */
+	const char *onto;
 };
 
 /** ACCEL_MODEL_CONVERT_OPTS_INIT: default options */
 #define ACCEL_MODEL_CONVERT_OPTS_INIT \
-	{ sizeof(struct accel_model_convert_opts), 0, 0, 0, NULL, NULL, NULL, NULL }
+	{ sizeof(struct accel_model_convert_opts), 0, 0, 0, NULL, NULL, NULL, NULL, NULL }
 
 /**
- * accel_model_convert - convert a model to GGUF, to a folder, or to another type
- * @path: folder or GGUF file, as of accel_model_open()
+ * accel_model_convert - convert a model to GGUF, to a folder, or to another type, or weights
+ * @path: folder or GGUF file, as of accel_model_open(); ONNX file; with @opts->onto a
+ *	safetensors file or an index of several
  * @opts: how, NULL: default
  * @out: output: a GGUF file if its name ends in ".gguf", else a folder with config.json and
- *	model.safetensors, which must not exist or must be empty
+ *	model.safetensors, which must not exist or must be empty; of an ONNX file a safetensors
+ *	file, whose name ends in ".safetensors"; with @opts->onto an ONNX file
  * @error: filled if it fails, may be NULL
  *
  * Decoders and BERT can be converted between a folder and GGUF; to GGUF with their tokenizer,
@@ -668,9 +672,16 @@ struct accel_model_convert_opts {
  * are never quantised, and are F32 in GGUF. An existing file is replaced when everything is
  * written.
  *
+ * Of an ONNX file the initializers of its graph are written, with their names, types and
+ * dimensions; those of graphs of nodes and tensors of Constant nodes are not. With @opts->onto
+ * the tensors of @path replace the initializers of the same names, which must have their types
+ * and dimensions; the rest of the model is copied. Initializers whose data are outside of that
+ * file have them in a file that is called as @out with ".data" appended.
+ *
  * Threads: any.
  *
- * Return: 0, or what @opts->progress returned; -EINVAL NULL, options; -EOPNOTSUPP a family, a
+ * Return: 0, or what @opts->progress returned; -EINVAL NULL, options, tensors that are not
+ * initializers of @opts->onto or differ from them in type or dimensions; -EOPNOTSUPP a family, a
  * tensor, a tokenizer or a setting that the other format cannot represent, which is named;
  * -ERANGE values that blocks cannot represent; -EEXIST a folder that is not empty; as
  * accel_model_open(); errors of writing; -ENOMEM.

@@ -8,6 +8,7 @@
 #include <accel/quant.h>
 #include <errno.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -265,6 +266,8 @@ static int write_tensor(struct job *j, const struct target *t)
 	uint32_t i;
 	int ret;
 
+	if (j->write)
+		return j->write(j, t);
 	if (t->own) {
 		newfile_write(&j->file, t->own, t->bytes);
 		return 0;
@@ -553,14 +556,22 @@ int accel_model_convert(const char *path, const struct accel_model_convert_opts 
 			const char *out, struct accel_error *error)
 {
 	FP_MODE_SCOPE();
-	const struct accel_model_convert_opts usual = ACCEL_MODEL_CONVERT_OPTS_INIT;
+	struct accel_model_convert_opts o = ACCEL_MODEL_CONVERT_OPTS_INIT;
 	struct accel_error e = ACCEL_ERROR_INIT;
-	struct job j = { .opts = opts ? opts : &usual, .out = out, .error = &e };
+	struct job j = { .opts = &o, .out = out, .error = &e };
 	uint32_t i;
 	int ret;
 
-	if (!path || !out || !*out || j.opts->size < sizeof(usual))
+	/* Those who know of no model to write onto have a smaller structure. */
+	if (!path || !out || !*out ||
+	    (opts && opts->size < offsetof(struct accel_model_convert_opts, onto)))
 		return -EINVAL;
+	if (opts)
+		memcpy(&o, opts, opts->size < sizeof(o) ? opts->size : sizeof(o));
+	if (o.onto)
+		return weights_onto(path, &o, out, error);
+	if (!family_is(path))
+		return weights_save(path, &o, out, error);
 	j.to_gguf = ends(out, ".gguf");
 	ret = family_open(path, &j.m, &e);
 	if (!ret)

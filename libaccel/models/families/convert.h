@@ -86,6 +86,8 @@ struct target *targets_add(struct targets *t, const char *name, const struct sto
  * @t: its tensors
  * @align: of tensors in the file
  * @file: that is written
+ * @write: writes the elements of a tensor, NULL: they are made of its @from
+ * @source: of @write
  * @error: what is wrong
  */
 struct job {
@@ -96,6 +98,8 @@ struct job {
 	struct targets t;
 	uint64_t align;
 	struct newfile file;
+	int (*write)(struct job *j, const struct target *t);
+	void *source;
 	struct accel_error *error;
 };
 
@@ -107,6 +111,9 @@ int job_end(struct job *j, const char *path, int ret);
 
 /* The elements of all tensors, into the file */
 int job_tensors(struct job *j);
+
+/* A file of all tensors, with metadata, which go */
+int job_safetensors(struct job *j, const char *path, struct json_object *meta);
 
 /* All of a folder, or nothing */
 int job_folder(struct job *j);
@@ -186,6 +193,24 @@ int describe_gguf(const struct family_model *m, struct message *meta, uint64_t *
  */
 int describe_json(const struct family_model *m, struct json_object **doc,
 		  struct accel_error *error);
+
+/* --- ../onnx/weights.c ---------------------------------------------------------------------- */
+
+/**
+ * weights_save - write the initializers of an ONNX file as safetensors
+ * @path: file
+ * @o: options, checked
+ * @out: where
+ * @error: out: what is wrong, when it fails, or NULL
+ *
+ * Return: as accel_model_convert().
+ */
+int weights_save(const char *path, const struct accel_model_convert_opts *o, const char *out,
+		 struct accel_error *error);
+
+/* weights_onto - the same for tensors of @path that replace initializers of @o->onto */
+int weights_onto(const char *path, const struct accel_model_convert_opts *o, const char *out,
+		 struct accel_error *error);
 
 /* --- ../gguf/write.c ------------------------------------------------------------------------ */
 

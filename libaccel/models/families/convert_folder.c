@@ -12,15 +12,13 @@
 #include "libaccel/core/errno_text.h"
 #include "convert.h"
 
-static struct json_object *header(struct job *j)
+static struct json_object *header(struct job *j, struct json_object *meta)
 {
 	struct json_object *doc = json_object_new_object(), *o, *list;
 	uint64_t offset = 0;
 	uint32_t i, k;
 
-	o = json_object_new_object();
-	json_object_object_add(o, "format", json_object_new_string("pt"));
-	json_object_object_add(doc, "__metadata__", o);
+	json_object_object_add(doc, "__metadata__", meta);
 	for (i = 0; i < j->t.count; i++) {
 		const struct target *t = &j->t.list[i];
 
@@ -41,9 +39,9 @@ static struct json_object *header(struct job *j)
 	return doc;
 }
 
-static int write_safetensors(struct job *j, const char *path)
+int job_safetensors(struct job *j, const char *path, struct json_object *meta)
 {
-	struct json_object *doc = header(j);
+	struct json_object *doc = header(j, meta);
 	const char *text = doc ? json_object_to_json_string_ext(doc, 0) : NULL;
 	const uint64_t n = text ? strlen(text) : 0, length = htole64((n + 7) / 8 * 8);
 	int ret = text ? job_begin(j, path) : stored_fail(j->error, -ENOMEM, "out of memory");
@@ -147,6 +145,7 @@ static int write_beside(struct job *j, const char *folder)
 /* All of a folder or nothing: it gets its name when everything is in it. */
 int job_folder(struct job *j)
 {
+	struct json_object *meta = json_object_new_object();
 	char *part = newfile_name(j->out), path[4200];
 	size_t i;
 	int ret;
@@ -156,11 +155,13 @@ int job_folder(struct job *j)
 		ret = -errno;
 	if (ret) {
 		free(part);
+		json_object_put(meta);
 		return stored_fail(j->error, ret, "%.200s: cannot be made: %s", j->out,
 				   errno_text(-ret));
 	}
 	snprintf(path, sizeof(path), "%.4000s/model.safetensors", part);
-	ret = write_safetensors(j, path);
+	json_object_object_add(meta, "format", json_object_new_string("pt"));
+	ret = job_safetensors(j, path, meta);
 	if (!ret)
 		ret = write_beside(j, part);
 	if (!ret && rename(part, j->out))

@@ -15,6 +15,7 @@
  *	quantize.c	a file with fewer bits: which of its nodes
  *	rewrite.c	what becomes of them
  *	copy.c		the rest of it, as it was
+ *	weights.c	its weights to and from safetensors
  *	bits.c		weights in fewer bits
  *	compose.c	operations that operators are made of
  *	antialias.c	resampling by matrices

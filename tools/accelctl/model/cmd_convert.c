@@ -33,9 +33,12 @@ static uint64_t model_bytes(const char *path)
 {
 	struct accel_model_info info = { .size = sizeof(info) };
 	struct accel_model *model = NULL;
+	struct stat st;
 
 	if (!accel_model_open(path, NULL, &model))
 		accel_model_get_info(model, &info);
+	else if (!stat(path, &st))	/* weights alone, or a model that cannot run */
+		info.file_bytes = (uint64_t)st.st_size;
 	accel_model_close(model);
 	return info.file_bytes;
 }
@@ -129,6 +132,7 @@ int cmd_model_convert(struct ctl *ctl, void *data, const char *operand)
 				"importance matrices are for blocks: q8_0, q4_0, ...");
 	ctl_catch_interrupt();
 	opts.tokenizer = o->tokenizer;
+	opts.onto = o->onto;
 	opts.progress = on_progress;
 	ret = imatrix_get(ctl, o, from, &opts.imatrix);
 	if (!ret && text_of(o))

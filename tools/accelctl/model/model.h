@@ -67,6 +67,7 @@
  * @type: convert: of matrices, index of model_weight_types
  * @table_type: of the tables of tokens, likewise
  * @tokenizer: for the file that is written
+ * @onto: ONNX model that gets the weights
  * @text: file of a text, before and after
  * @limit: most tokens of it
  * @imatrix: file of an importance matrix
@@ -118,6 +119,7 @@ struct model_opts {
 	uint32_t type;
 	uint32_t table_type;
 	const char *tokenizer;
+	const char *onto;
 	const char *text;
 	uint64_t limit;
 	const char *imatrix;
@@ -156,6 +158,7 @@ extern const struct ctl_opt model_quantize_table[];
 extern const struct ctl_opt model_compile_table[];
 extern const struct ctl_opt model_compare_table[];
 extern const struct ctl_opt model_convert_table[];
+extern const struct ctl_opt model_onto_table[];
 extern const char *const model_weight_types[];
 
 void model_init(void *data);

@@ -172,6 +172,13 @@ const struct ctl_opt model_convert_table[] = {
 	{ NULL }
 };
 
+const struct ctl_opt model_onto_table[] = {
+	{ "onto", 0, CTL_STRING, CTL_COMPLETE_FILE, OPT(onto), .arg = "MODEL.onnx",
+	  .help = "write this ONNX model as OUT, with the tensors of the safetensors file FILE instead of its initializers of the same names",
+	},
+	{ NULL }
+};
+
 const struct ctl_opt model_imatrix_table[] = {
 	{ "imatrix-from", 0, CTL_STRING, CTL_COMPLETE_FILE, OPT(imatrix_from), .arg = "FILE",
 	  .help = "weight the columns of matrices by the activations for this text when scales of blocks are chosen; without --text, also compute the perplexity of this text",

@@ -359,6 +359,41 @@ changed() {
 	ctl 0 model convert "$T/large" "$T/it.gguf" --type bf16
 }
 
+@test "weights of an ONNX file: there and back, others, and which way does not work" {
+	local digits=$BATS_TEST_DIRNAME/../../../examples/digits
+	ctl 0 model convert "$digits/digits.onnx" "$T/w.safetensors" --json
+	json '.ok and .file_bytes > 300000 and .file_bytes_before > .file_bytes'
+	ctl 0 model convert "$T/w.safetensors" "$T/same.onnx" --onto "$digits/digits.onnx" --json
+	json '.ok and .file_bytes_before < .file_bytes'
+	cmp "$T/same.onnx" "$digits/digits.onnx"
+	# Each matrix and bias twice as large at the end: twice the answer
+	python3 - "$T/w.safetensors" "$T/twice.safetensors" <<-'PY'
+		import json, struct, sys
+		raw = open(sys.argv[1], "rb").read()
+		n = struct.unpack("<Q", raw[:8])[0]
+		head, data = json.loads(raw[8:8 + n]), raw[8 + n:]
+		assert head["__metadata__"]["format"] == "onnx" and head["__metadata__"]["source"] == "digits.onnx"
+		out, some = b"", {}
+		for name in ("8.weight", "8.bias"):
+		    a, b = head[name]["data_offsets"]
+		    some[name] = dict(head[name], data_offsets=[len(out), len(out) + b - a])
+		    out += b"".join(struct.pack("<f", 2 * x) for x, in struct.iter_unpack("<f", data[a:b]))
+		text = json.dumps(some).encode()
+		open(sys.argv[2], "wb").write(struct.pack("<Q", len(text)) + text + out)
+	PY
+	ctl 0 model convert "$T/twice.safetensors" "$T/twice.onnx" --onto "$digits/digits.onnx"
+	ctl 0 model compare "$T/same.onnx" "$T/twice.onnx" -d sw --golden "$digits/digits.golden.npz" --tolerance 2 --json
+	json '.outputs[0].rms_rel_error | . - 1 | fabs < 1e-6'
+	ctl 3 model convert "$digits/digits.onnx" "$T/no.gguf"
+	has "$stderr" "are written to safetensors"
+	ctl 2 model convert "$digits/digits.onnx" "$T/no.safetensors" --type f16
+	has "$stderr" "as they are"
+	ctl 2 model convert "$T/w.safetensors" "$T/no.onnx"
+	has "$stderr" "which ONNX model"
+	ctl 2 model quantize "$austen" "$T/no.gguf" --type q8_0 --onto "$digits/digits.onnx"
+	[ "$(find "$T" -name 'no*' | wc -l)" = 0 ]
+}
+
 @test "what is no file is not replaced" {
 	mkfifo "$T/pipe.gguf"
 	ctl 1 model convert "$austen" "$T/pipe.gguf"

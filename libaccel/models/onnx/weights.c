@@ -1,0 +1,510 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The weights of a file as safetensors, and those of such a file in it instead of its own. No
+ * tensor is copied: what is written comes from where it is mapped, one after the other.
+ */
+#include <endian.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libaccel/core/errno_text.h"
+#include "../families/convert.h"
+#include "../tokenizers/inside.h"
+#include "quantize.h"
+
+/* Of data outside of the file, as the format recommends it */
+#define OUTSIDE_ALIGN	4096u
+
+/* --- the file --------------------------------------------------------------------------------- */
+
+static bool is_message(struct slice s)
+{
+	struct field f;
+	int ret;
+
+	while ((ret = wire_next(&s, &f)) > 0)
+		;
+	return !ret;
+}
+
+/* The graph of the model that is mapped, whose nodes need not be known */
+static int find_graph(struct import *im, struct slice *model, struct slice *graph)
+{
+	*model = (struct slice) { im->maps->data, im->maps->bytes };
+	*graph = quantize_graph(*model);
+	return is_message(*model) && is_message(*graph) && graph->n ? 0 :
+	       im_fail(im, -EBADMSG, "%s: not an ONNX model", im->path);
+}
+
+/* --- as safetensors --------------------------------------------------------------------------- */
+
+/**
+ * struct weight - a tensor of the graph
+ * @name: name
+ * @raw: message
+ */
+struct weight {
+	char *name;
+	struct slice raw;
+};
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct weight *)a)->name, ((const struct weight *)b)->name);
+}
+
+static int take_weight(struct import *im, struct slice s, struct weight *w)
+{
+	struct slice rest = s, name = { 0 };
+	struct field f;
+
+	while (wire_next(&rest, &f) > 0)
+		if (f.id == 8)
+			name = f.bytes;
+	if (!name.n || memchr(name.p, 0, name.n) || !utf8_valid(name.p, name.n))
+		return im_fail(im, -EBADMSG, "an initializer whose name is missing or not UTF-8");
+	w->raw = s;
+	w->name = strndup((const char *)name.p, name.n);
+	if (!w->name)
+		return im_fail(im, -ENOMEM, "out of memory");
+	return strcmp(w->name, "__metadata__") ? 0 :
+	       im_fail(im, -EOPNOTSUPP, "__metadata__ is no name of a tensor in safetensors");
+}
+
+/* All of them, in the order of their names; the caller frees what is there, with an error too. */
+static int take_weights(struct import *im, struct slice graph, struct weight **list, uint32_t *n)
+{
+	struct slice s = graph;
+	struct field f;
+	uint32_t i, count = 0;
+	int ret = 0;
+
+	while (wire_next(&s, &f) > 0)
+		count += f.id == 5;
+	*n = 0;
+	*list = calloc(count + 1u, sizeof(**list));
+	if (!*list)
+		return im_fail(im, -ENOMEM, "out of memory");
+	while (!ret && wire_next(&graph, &f) > 0) {
+		if (f.id == 5)
+			ret = take_weight(im, f.bytes, &(*list)[(*n)++]);
+		else if (f.id == 15)
+			ret = im_fail(im, -EOPNOTSUPP,
+				      "a sparse initializer: safetensors has dense ones only");
+	}
+	if (!ret && !count)
+		ret = im_fail(im, -EOPNOTSUPP, "%s has no initializers", im->path);
+	if (ret)
+		return ret;
+	qsort(*list, count, sizeof(**list), by_name);
+	for (i = 1; i < count; i++)
+		if (!strcmp((*list)[i - 1].name, (*list)[i].name))
+			return im_fail(im, -EBADMSG, "the initializer %.100s is there twice",
+				       (*list)[i].name);
+	return 0;
+}
+
+static int add_target(struct import *im, const struct weight *w, struct targets *targets)
+{
+	struct target *to;
+	struct tensor t;
+	int ret = tensor_read(im, w->raw, &t);
+
+	if (ret)
+		return ret;
+	free(t.own);
+	if (!safetensors_type(t.type))
+		return im_fail(im, -EOPNOTSUPP, "%.100s: safetensors has no 4-bit integers",
+			       w->name);
+	to = targets_add(targets, w->name, NULL, &im->error);
+	if (!to)
+		return -ENOMEM;
+	to->type = t.type;
+	to->rank = t.rank;
+	memcpy(to->dims, t.dims, sizeof(t.dims));
+	to->bytes = t.bytes;
+	return 0;
+}
+
+struct source {
+	struct import *im;
+	struct weight *list;
+};
+
+static int write_elements(struct job *j, const struct target *to)
+{
+	const struct source *from = j->source;
+	struct tensor t;
+	int ret = tensor_read(from->im, from->list[to - j->t.list].raw, &t);
+
+	if (ret)
+		return ret;
+	newfile_write(&j->file, t.data, t.bytes);
+	free(t.own);
+	return j->file.error;
+}
+
+/* Where the weights come from; NULL: no memory */
+static struct json_object *origin(const struct import *im, struct slice model)
+{
+	const char *slash = strrchr(im->path, '/'), *name = slash ? slash + 1 : im->path;
+	struct json_object *o = json_object_new_object();
+	struct field f;
+
+	if (!o)
+		return NULL;
+	json_object_object_add(o, "format", json_object_new_string("onnx"));
+	if (utf8_valid((const uint8_t *)name, strlen(name)))
+		json_object_object_add(o, "source", json_object_new_string(name));
+	while (wire_next(&model, &f) > 0)
+		if ((f.id == 2 || f.id == 3) && f.bytes.n && f.bytes.n < INT32_MAX &&
+		    utf8_valid(f.bytes.p, f.bytes.n))
+			json_object_object_add(o, f.id == 2 ? "producer_name" : "producer_version",
+					       json_object_new_string_len((const char *)f.bytes.p,
+									  (int)f.bytes.n));
+	return o;
+}
+
+static int check_opts(struct import *im, const struct accel_model_convert_opts *o, const char *out)
+{
+	const size_t n = strlen(out), k = strlen(".safetensors");
+
+	if (safetensors_is(im->maps) || (im->maps->bytes && im->maps->data[0] == '{'))
+		return im_fail(im, -EINVAL, "%.100s: weights alone: which ONNX model are they for?",
+			       im->path);
+	if (n < k || strcmp(out + n - k, ".safetensors"))
+		return im_fail(im, -EOPNOTSUPP,
+			       "%.100s: weights of ONNX files are written to safetensors: exporters rename matrices, so nothing tells which ones of a family they are",
+			       out);
+	if (o->type || o->table || o->tokenizer || o->imatrix || o->flags)
+		return im_fail(im, -EINVAL, "weights of ONNX files are written as they are");
+	return 0;
+}
+
+int weights_save(const char *path, const struct accel_model_convert_opts *o, const char *out,
+		 struct accel_error *error)
+{
+	struct import *im = import_create(path);
+	struct accel_model *model = im ? im->model : NULL;
+	struct source from = { .im = im };
+	struct job j = { .opts = o, .write = write_elements, .source = &from };
+	struct mapping *map;
+	struct slice file, graph;
+	uint32_t i, count = 0;
+	int ret;
+
+	if (!im)
+		return -ENOMEM;
+	j.error = &im->error;
+	ret = map_file(im, NULL, &map);
+	if (!ret)
+		ret = check_opts(im, o, out);
+	if (!ret)
+		ret = find_graph(im, &file, &graph);
+	if (!ret)
+		ret = take_weights(im, graph, &from.list, &count);
+	for (i = 0; i < count && !ret; i++)
+		ret = add_target(im, &from.list[i], &j.t);
+	if (!ret)
+		ret = job_safetensors(&j, out, origin(im, file));
+	targets_free(&j.t);
+	for (i = 0; i < count; i++)
+		free(from.list[i].name);
+	free(from.list);
+	ret = import_end(im, ret, error);
+	accel_model_close(model);
+	return ret;
+}
+
+/* --- into a file ------------------------------------------------------------------------------ */
+
+/**
+ * struct onto - a model that gets other weights
+ * @q: for what is copied
+ * @store: the weights
+ * @used: of each: it was put
+ * @location: name of the file for data outside
+ * @outside: data outside, in order
+ * @outside_count: their number
+ * @outside_room: entries that there is memory for
+ * @outside_bytes: where the next one begins
+ */
+struct onto {
+	struct rewrite q;
+	struct store store;
+	bool *used;
+	const char *location;
+	struct slice *outside;
+	uint32_t outside_count;
+	uint32_t outside_room;
+	uint64_t outside_bytes;
+};
+
+static void put_entry(struct message *m, const char *key, const char *value)
+{
+	struct message e = { 0 };
+
+	put_text(&e, 1, key);
+	put_text(&e, 2, value);
+	put_message(m, 13, &e);
+}
+
+static void put_outside(struct onto *w, struct message *m, struct slice data)
+{
+	uint32_t room = w->outside_room ? 2 * w->outside_room : 64;
+	struct slice *more = w->outside;
+	char text[24];
+
+	if (w->outside_count == w->outside_room) {
+		more = reallocarray(w->outside, room, sizeof(*more));
+		if (!more) {
+			m->failed = true;
+			return;
+		}
+		w->outside = more;
+		w->outside_room = room;
+	}
+	more[w->outside_count++] = data;
+	put_entry(m, "location", w->location);
+	snprintf(text, sizeof(text), "%" PRIu64, w->outside_bytes);
+	put_entry(m, "offset", text);
+	snprintf(text, sizeof(text), "%zu", data.n);
+	put_entry(m, "length", text);
+	put_number(m, 14, 1);
+	w->outside_bytes += (data.n + OUTSIDE_ALIGN - 1) / OUTSIDE_ALIGN * OUTSIDE_ALIGN;
+}
+
+static void shape_text(uint32_t type, uint32_t rank, const int64_t *dims, char *text, size_t size)
+{
+	const char *name = safetensors_type(type);
+	size_t n = (size_t)snprintf(text, size, "%s [", name ? name : "another type");
+	uint32_t i;
+
+	for (i = 0; i < rank && n < size; i++)
+		n += (size_t)snprintf(text + n, size - n, i ? ", %" PRId64 : "%" PRId64, dims[i]);
+	if (n < size)
+		snprintf(text + n, size - n, "]");
+}
+
+/* The weights have to be what the graph was made for. */
+static int check_same(struct onto *w, const struct stored *s, struct slice raw)
+{
+	char is[160], was[160];
+	struct tensor t;
+	int ret = tensor_read(w->q.im, raw, &t);
+
+	if (ret)
+		return ret;
+	free(t.own);
+	if (s->type == t.type && s->rank == t.rank &&
+	    !memcmp(s->dims, t.dims, t.rank * sizeof(*t.dims)))
+		return 0;
+	shape_text(s->type, s->rank, s->dims, is, sizeof(is));
+	shape_text(t.type, t.rank, t.dims, was, sizeof(was));
+	return im_fail(w->q.im, -EINVAL, "%.100s is %s, the model has %s", s->name, is, was);
+}
+
+static const struct stored *find_new(struct onto *w, struct slice name)
+{
+	char *text = name.n ? strndup((const char *)name.p, name.n) : NULL;
+	const struct stored *s = text ? stored_find(&w->store, text) : NULL;
+
+	free(text);
+	return s;
+}
+
+static int put_weight(struct onto *w, struct message *m, struct slice s)
+{
+	struct slice rest = s, whole, name = { 0 }, data = { 0 };
+	const struct stored *new;
+	struct message t = { 0 };
+	bool outside = false;
+	struct tensor old;
+	struct field f;
+	int ret = 0;
+
+	while (wire_next(&rest, &f) > 0) {
+		if (f.id == 8)
+			name = f.bytes;
+		else if (f.id == 9)
+			data = f.bytes;
+		else if (f.id == 14)
+			outside = f.number == 1;
+	}
+	new = find_new(w, name);
+	if (new) {
+		ret = check_same(w, new, s);
+		data = (struct slice) { new->data, new->bytes };
+		w->used[new - w->store.list] = true;
+	} else if (outside) {
+		ret = tensor_read(w->q.im, s, &old);
+		data = (struct slice) { old.data, old.bytes };
+	}
+	if (ret)
+		return ret;
+	if (!new && !outside) {
+		put_borrowed(m, 5, s);
+		return 0;
+	}
+	/* All but its numbers, wherever they were */
+	for (rest = s; wire_whole(&rest, &f, &whole) > 0;)
+		if (f.id < 4 || f.id == 8 || f.id == 12 || f.id > 14)
+			put_fields(&t, whole);
+	if (outside)
+		put_outside(w, &t, data);
+	else
+		put_borrowed(&t, 9, data);
+	put_message(m, 5, &t);
+	return 0;
+}
+
+static int put_model(struct onto *w, struct slice model, struct slice graph, struct message *out)
+{
+	const uint8_t *at = graph.p;
+	struct message g = { 0 };
+	struct slice whole;
+	struct field f;
+	int ret = 0;
+
+	while (!ret && wire_whole(&graph, &f, &whole) > 0) {
+		if (f.id == 5)
+			ret = put_weight(w, &g, f.bytes);
+		else
+			ret = copy_field(&w->q, &g, &f, whole);
+	}
+	while (!ret && wire_whole(&model, &f, &whole) > 0) {
+		if (f.id != 7)
+			put_fields(out, whole);
+		else if (f.bytes.p == at)
+			put_message(out, 7, &g);
+	}
+	message_free(&g);
+	return !ret && out->failed ? im_fail(w->q.im, -ENOMEM, "out of memory") : ret;
+}
+
+/* Weights that would be dropped are no weights of this model. */
+static int check_used(const struct onto *w)
+{
+	const char *first = NULL;
+	uint32_t i, count = 0;
+
+	for (i = w->store.count; i-- > 0;)
+		if (!w->used[i]) {
+			first = w->store.list[i].name;
+			count++;
+		}
+	if (!count)
+		return 0;
+	return im_fail(w->q.im, -EINVAL, "%.100s: %.100s has no initializer of this name; so %u of %u",
+		       first, w->q.im->path, count, w->store.count);
+}
+
+/**
+ * struct saving - files that are written
+ * @opts: for progress
+ * @done: bytes that are
+ * @all: bytes of both
+ */
+struct saving {
+	const struct accel_model_convert_opts *opts;
+	uint64_t done;
+	uint64_t all;
+};
+
+static int save_part(struct saving *v, struct newfile *n, struct slice s)
+{
+	int ret = v->opts->progress ? v->opts->progress(v->opts->user, v->done, v->all) : 0;
+
+	if (ret)
+		return ret;
+	newfile_write(n, s.p, s.n);
+	v->done += s.n;
+	return n->error;
+}
+
+static int save(struct onto *w, struct saving *v, const struct message *m, const char *path,
+		const char *beside)
+{
+	struct newfile model = { 0 }, data = { 0 };
+	struct slice s;
+	size_t at = 0;
+	uint32_t i;
+	int ret = newfile_open(&model, path);
+
+	if (!ret && w->outside_count)
+		ret = newfile_open(&data, beside);
+	for (i = 0; i < w->outside_count && !ret; i++) {
+		ret = save_part(v, &data, w->outside[i]);
+		newfile_align(&data, OUTSIDE_ALIGN);
+	}
+	while (!ret && message_next(m, &at, &s))
+		ret = save_part(v, &model, s);
+	/* The data are there before the model that names them. */
+	if (!ret)
+		ret = newfile_sync(&model);
+	ret = newfile_close(&data, ret);
+	ret = newfile_close(&model, ret);
+	return ret < 0 ? im_fail(w->q.im, ret, "%.200s: cannot be written: %s", path,
+				 errno_text(-ret)) : ret;
+}
+
+static int replace(struct onto *w, const struct accel_model_convert_opts *o, const char *out,
+		   const char *beside)
+{
+	struct saving v = { .opts = o };
+	struct slice model, graph;
+	struct message m = { 0 };
+	struct mapping *map;
+	int ret = map_file(w->q.im, NULL, &map);
+
+	if (!ret)
+		ret = find_graph(w->q.im, &model, &graph);
+	if (!ret)
+		ret = put_model(w, model, graph, &m);
+	if (!ret && message_bytes(&m) > INT32_MAX)
+		ret = im_fail(w->q.im, -EFBIG, "%zu bytes are more than an ONNX file can have",
+			      message_bytes(&m));
+	if (!ret)
+		ret = check_used(w);
+	v.all = message_bytes(&m) + w->outside_bytes;
+	if (!ret)
+		ret = save(w, &v, &m, out, beside);
+	message_free(&m);
+	return ret;
+}
+
+int weights_onto(const char *path, const struct accel_model_convert_opts *o, const char *out,
+		 struct accel_error *error)
+{
+	struct import *im = import_create(o->onto);
+	struct accel_model *model = im ? im->model : NULL;
+	struct onto w = { .q = { .im = im } };
+	const char *slash;
+	char *beside = NULL;
+	int ret;
+
+	if (!im)
+		return -ENOMEM;
+	ret = o->type || o->table || o->tokenizer || o->imatrix || o->flags ?
+	      im_fail(im, -EINVAL, "weights of ONNX files are written as they are") :
+	      stored_open(path, &w.store, &im->error);
+	if (!ret) {
+		w.used = calloc(w.store.count + 1u, sizeof(*w.used));
+		if (!w.used || asprintf(&beside, "%s.data", out) < 0)
+			ret = im_fail(im, -ENOMEM, "out of memory");
+	}
+	if (!ret) {
+		slash = strrchr(beside, '/');
+		w.location = slash ? slash + 1 : beside;
+		ret = replace(&w, o, out, beside);
+	}
+	stored_close(&w.store);
+	free(w.used);
+	free(w.outside);
+	free(beside);
+	ret = import_end(im, ret, error);
+	accel_model_close(model);
+	return ret;
+}
