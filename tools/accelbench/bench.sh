@@ -10,17 +10,59 @@
 #              BENCH_VM=0  without the kernel device in the virtual machine
 #              BENCH_VM_SECONDS  most time for that (300)
 #              BENCH_TEXT=0  without language models
-#              BENCH_MODELS  ONNX files to time as a whole, next to ONNX Runtime if it is here; the first from its start, too
+#              BENCH_HOST=0  without the cases of this machine
+#              BENCH_MODELS=0  without whole models; or names of those of examples/zoo ("resnet50 bert-base"; all)
+#              ACCELBENCH_ONNXRUNTIME  its library; without one npm fetches it, once
 
 set -uo pipefail
 
 obj=$1 out=$2
 bench=$obj/tools/accelbench/accelbench
+cache=${UMA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/uma}
 say() { printf '  %-7s %s\n' BENCH "$*" >&2; }
+
+# rows FILE: results from stdin to the end of FILE; says the name of each new case, and that it goes on
+rows() {
+	local line name last='' rc
+	while IFS= read -rt 15 line; rc=$?; [ "$rc" = 0 ] || [ "$rc" -gt 128 ]; do
+		[ "$rc" = 0 ] || { say "... $SECONDS s"; continue; }
+		printf '%s\n' "$line" >>"$1"
+		name=${line#'{"case":"'}
+		name=${name%%'"'*}
+		[ "$name" = "$last" ] || say "$name"
+		last=$name
+	done
+}
+
+# runtime: where ONNX Runtime is in ACCELBENCH_ONNXRUNTIME; npm fetches it into the cache once
+runtime() {
+	local name=onnxruntime-node version=1.30.0 arch work to
+	[ -z "${ACCELBENCH_ONNXRUNTIME:-}" ] || return 0
+	to=$cache/npm/$name-$version
+	if [ ! -d "$to" ]; then
+		command -v npm >/dev/null || { say "without ONNX Runtime: npm is missing"; return 0; }
+		say "npm fetches $name $version"
+		mkdir -p "$cache/npm"
+		work=$(mktemp -d "$to.XXXXXX")
+		# Of the libraries for several systems this one's is kept.
+		arch=$(uname -m | sed 's/x86_64/x64/; s/aarch64/arm64/')
+		if timeout 300 npm pack --silent --no-update-notifier --fetch-retries=0 --pack-destination "$work" "$name@$version" \
+			>"$work/said" 2>&1 && tar -C "$work" -xzf "$work"/*.tgz --wildcards "package/bin/*/linux/$arch/*"; then
+			mv -T "$work/package" "$to"
+		else
+			say "without ONNX Runtime: npm pack $name@$version failed: $(tail -n 1 "$work/said")"
+		fi
+		rm -rf "$work"
+	fi
+	for work in "$to"/bin/*/linux/*/libonnxruntime.so.1; do
+		[ ! -e "$work" ] || export ACCELBENCH_ONNXRUNTIME=$work
+	done
+}
 mkdir -p "$out"
 rm -f "$out"/*.json "$out"/text-machine.txt
-: >"$out/node.json"
-: >"$out/text.json"
+for part in host node models text; do
+	: >"$out/$part.json"
+done
 
 {
 	lscpu | sed -nE 's/^(Model name|CPU\(s\)|L1d cache|L2 cache|L3 cache): */\1: /p'
@@ -39,27 +81,36 @@ if [ "${BENCH_VM:-1}" != 0 ]; then
 	cat "$out"/vm/bats-stock.*.tap 2>/dev/null | grep -o '{"case":[^}]*"ratio"[^}]*}' >"$out/node.json"
 fi
 
-if [ -n "${BENCH_MODELS:-}" ]; then
-	say "whole models"
-	# shellcheck disable=SC2086 # several files
-	for args in "$BENCH_MODELS" "--load ${BENCH_MODELS%% *}"; do
-		"$bench" model --json $args
-	done 2>"$out/models.log" | tee "$out/models.json" | awk -F '"' '{ printf "  BENCH   %s\n", $4; fflush() }' >&2
-	[ -s "$out/models.json" ] || cat "$out/models.log" >&2
+if [ "${BENCH_MODELS:-}" != 0 ]; then
+	say "whole models: ten minutes or more (BENCH_MODELS=0 does without)"
+	runtime
+	zoo=$(mktemp -d "$out/zoo.XXXXXX")
+	trap 'rm -rf "$zoo"' EXIT
+	tar -C "$zoo" --strip-components=1 -xJf examples/zoo/onnx.tar.xz
+	[ -n "${BENCH_MODELS:-}" ] || BENCH_MODELS=$(cd "$zoo" && printf '%s\n' *.fill.json | sed 's/\.fill\.json$//')
+	# Weights are made and removed one model after the other: all are gigabytes.
+	for model in $BENCH_MODELS; do
+		say "model/$model"
+		"$obj/examples/zoo/fill" "$zoo/$model.fill.json" "$zoo" || continue
+		# shellcheck disable=SC2086 # several options
+		"$bench" model --json "$zoo/$model.onnx" ${BENCH_ARGS:-}
+		[ "$model" != resnet50 ] || "$bench" model --json --load "$zoo/$model.onnx"
+		rm -f "$zoo"/*.bin
+	done 2> >(tee "$out/models.log" >&2) | rows "$out/models.json"
 fi
 
 if [ "${BENCH_TEXT:-1}" != 0 ]; then
 	say "language models: ten minutes or more (BENCH_TEXT=0 does without)"
-	"$bench" text --json 2>"$out/text.log" | tee "$out/text.json" |
-		awk -F '"' '$4 != last { last = $4; printf "  BENCH   %s\n", $4; fflush() }' >&2
+	"$bench" text --json 2>"$out/text.log" | rows "$out/text.json"
 	cat "$out/text.log" >&2
 fi
 
-say "this machine, case by case: three minutes or more"
-# shellcheck disable=SC2086 # several options
-"$bench" all --json ${BENCH_ARGS:-} 2>"$out/host.log" | tee "$out/host.json" |
-	awk -F '"' '$4 != last { last = $4; printf "  BENCH   %s\n", $4; fflush() }' >&2 || cat "$out/host.log" >&2
-"$bench" bars "$out/host.json" "$out/node.json" "$out/text.json" | tee "$out/bars.txt"
+if [ "${BENCH_HOST:-1}" != 0 ]; then
+	say "this machine, case by case: three minutes or more (BENCH_HOST=0 does without)"
+	# shellcheck disable=SC2086 # several options
+	"$bench" all --json ${BENCH_ARGS:-} 2>"$out/host.log" | rows "$out/host.json" || cat "$out/host.log" >&2
+fi
+"$bench" bars "$out/host.json" "$out/node.json" "$out/models.json" "$out/text.json" | tee "$out/bars.txt"
 rc=${PIPESTATUS[0]}
 # Not a bar of these: the kernel device's GEMM next to the same kernels in a process, in the same machine
 cat "$out"/vm/bats-stock.*.tap 2>/dev/null | sed -n 's/^# \(.*us, ratio.*\)/node: \1/p'

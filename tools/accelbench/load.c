@@ -239,8 +239,7 @@ static int make_item_cold(void *user, const struct accel_model_item *item)
 static int measure(struct load *l, bool cold, bool theirs)
 {
 	static int (*const fns[])(void *arg, int fd) = { load_ours, load_theirs };
-	static const char *const impls[] = { "sw", "ort" };
-	const char *slash = strrchr(l->model, '/');
+	static const char *const impls[] = { "ours", "onnxruntime" };
 	double *times = calloc(2 * l->opts->batches, sizeof(*times)), us[2] = { 0 }, spread[2];
 	uint64_t peak[2] = { 0 };
 	struct load_told told = { 0 };
@@ -262,11 +261,10 @@ static int measure(struct load *l, bool cold, bool theirs)
 		}
 	for (k = 0; k <= theirs && !ret; k++)
 		us[k] = stats_median(times + k * l->opts->batches, l->opts->batches, &spread[k]);
-	snprintf(name, sizeof(name), "%.40s/%s", slash ? slash + 1 : l->model,
-		 cold ? "cold" : "warm");
+	model_case(l->model, cold ? "cold" : "warm", name, sizeof(name));
 	for (k = 0; k <= theirs && !ret; k++) {
 		const struct bench_row row = {
-			.name = name, .dtype = "fp32", .threads = l->threads, .impl = impls[k],
+			.name = name, .threads = l->threads, .impl = impls[k],
 			.us = us[k], .ratio = k ? 0 : us[1] / us[0], .spread = spread[k],
 			.over = peak[k] > l->io.weights ? peak[k] - l->io.weights : 1
 		};

@@ -225,14 +225,23 @@ static double summary(const struct bench_opts *opts, double *list, double *sprea
 	return opts->best ? list[0] : median;
 }
 
+void model_case(const char *path, const char *what, char *name, size_t size)
+{
+	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+	size_t length = strlen(base);
+
+	if (length > 5 && !strcmp(base + length - 5, ".onnx"))
+		length -= 5;
+	snprintf(name, size, "model/%.*s/%s", length < 40 ? (int)length : 40, base, what);
+}
+
 static int one(const struct bench_opts *opts, const char *path, uint32_t threads, int64_t batch)
 {
 	double *times = calloc(2 * opts->batches, sizeof(*times)), ours, theirs = 0, error = 0;
-	const char *slash = strrchr(path, '/');
 	struct both b = { .perf.opts = opts };
-	struct bench_row row = { .dtype = "fp32", .threads = threads, .impl = "sw" };
+	struct bench_row row = { .threads = threads, .impl = "ours" };
 	double spread[2] = { 0, 0 };
-	char name[64];
+	char name[64], size[24];
 	uint32_t i;
 	int ret;
 
@@ -247,14 +256,14 @@ static int one(const struct bench_opts *opts, const char *path, uint32_t threads
 			theirs = summary(opts, times + opts->batches, &spread[1]);
 		for (i = 0; b.ort.session && i < b.out_count; i++)
 			error = fmax(error, difference(&b, i));
-		snprintf(name, sizeof(name), "%.40s/%lld", slash ? slash + 1 : path,
-			 (long long)batch);
+		snprintf(size, sizeof(size), "%lld", (long long)batch);
+		model_case(path, size, name, sizeof(name));
 		row.name = name;
 		row.us = ours;
 		row.ratio = theirs / ours;
 		row.spread = spread[0];
 		bench_print(opts, &row);
-		row.impl = "ort";
+		row.impl = "onnxruntime";
 		row.us = theirs;
 		row.ratio = 0;
 		row.spread = spread[1];

@@ -117,7 +117,7 @@ struct perf_row {
 	double tokens;
 	/** @peak: "text": peak resident memory, 0: does not apply */
 	double peak;
-	/** @over: "text": @peak without the model's file */
+	/** @over: "text", "model": peak resident memory without the model's files */
 	double over;
 	/** @accepted: "text": share of guessed tokens that were right, 0: does not apply */
 	double accepted;
@@ -551,6 +551,17 @@ int compare_rows(const struct perf_row *rows, size_t count, const char *path);
  * Return: exit status.
  */
 int plot_rows(const struct perf_row *rows, size_t count, const char *dir);
+
+/* model.c */
+
+/**
+ * model_case - name of a case of a whole model
+ * @path: its file
+ * @what: the rest of the name
+ * @name: out: "model/resnet50/8"
+ * @size: of @name
+ */
+void model_case(const char *path, const char *what, char *name, size_t size);
 
 /* bars.c */
 

@@ -102,6 +102,7 @@ static bool parse(const char *line, struct perf_row *row)
 	for (i = 0; i < 4; i++)
 		row->extra[i] = field(o, extras[i], i ? -1 : field(o, "ratio", -1));
 	row->peak = field(o, "peak", 0);
+	row->over = field(o, "over", 0);
 	json_object_put(o);
 	return *row->name && *row->impl;
 }

@@ -106,15 +106,18 @@ if [ -s "$dir/models.json" ]; then
 		def ms: if . == null then "" else (. / 10 | round) / 100 | tostring end;
 		def ratio: if . == null then "" else (. * 1000 | round) / 1000 | tostring end;
 		(map(.threads) | unique) as $threads
-		| [".. csv-table::", "   :header-rows: 1", "", "   " + (["\"file/batch\"", "\"types\""]
+		| [".. csv-table::", "   :header-rows: 1", "", "   " + (["\"model/batch\"", "\"two over one\""]
 			+ ($threads | map("\"ms, \(.)\"", "\"ONNX Runtime\"", "\"ratio\"", "\"MB over weights\"", "\"ONNX Runtime\""))
 			| join(","))]
-		+ (group_by([.case, .dtype]) | map(. as $rows
-		| ["\"\($rows[0].case)\"", "\"\($rows[0].dtype)\""]
+		+ (group_by(.case) | map(. as $rows
+		| (map(select(.impl == "ours")) | [1, 2] - map(.threads) == [] and (map(.threads) | length) > 1) as $both
+		| ["\"\($rows[0].case | ltrimstr("model/"))\"", "\"\(if $both then
+			(map(select(.impl == "ours")) | (map(select(.threads == 1)) | last.us) / (map(select(.threads == 2)) | last.us)) | ratio
+			else "" end)\""]
 			+ ($threads | map(. as $t
 				| ($rows | map(select(.threads == $t))) as $now
-				| ($now | map(select(.impl == "sw")) | last) as $ours
-				| ($now | map(select(.impl == "ort")) | last) as $peer
+				| ($now | map(select(.impl == "ours")) | last) as $ours
+				| ($now | map(select(.impl == "onnxruntime")) | last) as $peer
 				| ($ours.us | ms), ($peer.us | ms), ($ours.ratio | ratio),
 				  ($ours, $peer | .over | if . then . / 1000000 | ratio else "" end)
 				| "\"\(.)\""))

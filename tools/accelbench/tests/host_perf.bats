@@ -191,6 +191,29 @@ keys='(keys - ["intensity", "workspace", "packed", "allowed", "growth"]) ==
 	[ "$(grep -cE '^9 .* MISS +0 of +1 ' <<<"$output")" = 5 ]
 }
 
+@test "bars: whole models by their times, the others' mean, and memory" {
+	cd "$BATS_TEST_TMPDIR"
+	row='{"case":"model/%s","dtype":null,"threads":%s,"impl":"%s","us":%s,"ratio":null,"over":%s,"spread":0}
+'
+	# shellcheck disable=SC2059 # the format is above
+	for other in resnet50/8:131 bert-base/1:121 resnet50/warm:400 t5-3l/1:101 whisper-tiny/1:180; do
+		printf "$row" "${other%:*}" 1 ours 100 60
+		printf "$row" "${other%:*}" 1 onnxruntime "${other#*:}" 100
+		printf "$row" "${other%:*}" 2 ours 54 60
+	done >good.json
+	bench 0 bars good.json
+	[ "$(grep -cE '^10 .* pass ' <<<"$output")" = 7 ]
+	grep -qE '^10 +ResNet-50 .* 1 of +1 +1.31 >= 1.3 +model/resnet50/8' <<<"$output"
+	grep -qE '^10 +other models .* 2 of +2 +1.01 >= 1 +model/t5-3l/1' <<<"$output"
+	grep -qE '^10 +their geometric mean .* 1 of +1 +1.35 >= 1.3 ' <<<"$output"
+	grep -qE '^10 +file to first answer .* 0.25 <= 0.3 ' <<<"$output"
+	grep -qE '^10 +memory over weights .* 0.6 <= 0.7 ' <<<"$output"
+	grep -qE '^10 +two threads .* 4 of +4 +1.85 >= 1.85 ' <<<"$output"
+	sed 's/:131,/:129,/; s/:180,/:160,/; s/:400,/:300,/; s/"over":60/"over":71/; s/"us":54/"us":55/' good.json >bad.json
+	bench 1 bars bad.json
+	[ "$(grep -cE '^10 .* MISS ' <<<"$output")" = 5 ]
+}
+
 @test "usage errors: 2" {
 	bench 2 gemm extra
 	bench 2 gemm --batches 8
@@ -211,10 +234,10 @@ keys='(keys - ["intensity", "workspace", "packed", "allowed", "growth"]) ==
 	mkdir "$folder"
 	cp "$BATS_TEST_DIRNAME/../../../examples/digits/digits.onnx" "$folder"
 	bench 0 model "$folder/digits.onnx" --load --threads 1 --no-peers --json
-	rows 'map(.case) == ["digits.onnx/warm", "digits.onnx/cold"]'
-	rows 'all(.impl == "sw" and .threads == 1 and .us > 0 and .ratio == null and .over > 100000)'
+	rows 'map(.case) == ["model/digits/warm", "model/digits/cold"]'
+	rows 'all(.impl == "ours" and .threads == 1 and .us > 0 and .ratio == null and .over > 100000)'
 	bench 0 model "$folder/digits.onnx" --load --cpu --threads 1 --no-peers --json
-	rows 'map(.case) == ["digits.onnx/warm", "digits.onnx/cold"] and all(.us > 0)'
+	rows 'map(.case) == ["model/digits/warm", "model/digits/cold"] and all(.us > 0)'
 	# What was compiled is gone.
 	[ "$(ls "$folder")" = digits.onnx ]
 }
