@@ -30,6 +30,13 @@ void mapping_unref(void *arg)
 	free(map);
 }
 
+bool mapping_is(const struct mapping *map, const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && st.st_dev == map->dev && st.st_ino == map->ino;
+}
+
 int mapping_constant(struct mapping *map, struct accel_graph *graph, struct accel_value *v,
 		     const void *data, uint32_t *value)
 {
@@ -128,6 +135,8 @@ int mapping_open(const char *path, const char *below, struct mapping **out)
 		free(map);
 		return ret;
 	}
+	map->dev = st.st_dev;
+	map->ino = st.st_ino;
 	atomic_init(&map->refs, 1);
 	*out = map;
 	return 0;

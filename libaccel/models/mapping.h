@@ -6,7 +6,9 @@
 #define LIBACCEL_MODELS_MAPPING_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <accel/accel.h>
 
 /**
@@ -17,6 +19,8 @@
  * @data: first byte
  * @bytes: size
  * @stamp: accel_file_stamp_read()
+ * @dev: device of the file
+ * @ino: number of the file there
  */
 struct mapping {
 	atomic_uint refs;
@@ -25,6 +29,8 @@ struct mapping {
 	const uint8_t *data;
 	uint64_t bytes;
 	struct accel_file_stamp stamp;
+	dev_t dev;
+	ino_t ino;
 };
 
 /**
@@ -51,6 +57,13 @@ int mapping_open(const char *path, const char *below, struct mapping **out);
  */
 int mapping_constant(struct mapping *map, struct accel_graph *graph, struct accel_value *v,
 		     const void *data, uint32_t *value);
+
+/**
+ * mapping_is - is it this file that is mapped?
+ * @map: mapped file
+ * @path: file, which need not exist
+ */
+bool mapping_is(const struct mapping *map, const char *path);
 
 struct mapping *mapping_ref(struct mapping *map);
 void mapping_unref(void *map);

@@ -146,7 +146,7 @@ static size_t put_safe(uint8_t *p, const char *header, const void *data, size_t 
 	const uint64_t length = strlen(header);
 
 	memcpy(p, &length, 8);
-	memcpy(p + 8, header, length);
+	memcpy(p + 8, header, length + 1);
 	memcpy(p + 8 + length, data, n);
 	return 8 + length + n;
 }
@@ -408,6 +408,59 @@ static void test_deep(void **arg)
 	in_file("w.safetensors", "w", "F32", "[2,3]", w, sizeof(w));
 }
 
+/* What is read, by this name or another, is not written over. */
+static void test_places(void **arg)
+{
+	const struct bytes g = graph();
+
+	(void)arg;
+	write_model("all.onnx", &g);
+	write_safe("x", SAFE("w", "F32", "2,3", 24), w, 24);
+	unlink(path_of("new.onnx.data"));
+	assert_int_equal(link(path_of("all.bin"), path_of("new.onnx.data")), 0);
+	assert_int_equal(link(path_of("all.bin"), path_of("data.safetensors")), 0);
+	bad("x", "all.onnx", "new.onnx", -EINVAL, "new.onnx.data: is read");
+	bad("x", "all.onnx", "data.safetensors", -EINVAL, "data.safetensors: is read");
+	bad("x", "all.onnx", "x", -EINVAL, "x: is read");
+	bad("all.onnx", NULL, "data.safetensors", -EINVAL, "data.safetensors: is read");
+	assert_int_equal(unlink(path_of("new.onnx.data")), 0);
+	assert_int_equal(unlink(path_of("data.safetensors")), 0);
+	good("x", "all.onnx", "all.onnx");
+}
+
+/* Damage in what is copied, and data outside of functions */
+static void test_copied(void **arg)
+{
+	struct bytes g = graph(), m, n = { .p = { 0x2a, 0x7f }, .n = 2 }, f = { .n = 0 }, t;
+	uint8_t p[4096];
+
+	(void)arg;
+	write_safe("x", SAFE("w", "F32", "2,3", 24), w, 24);
+	put_message(&g, 1, &n);
+	write_model("bad.onnx", &g);
+	bad("x", "bad.onnx", "no.onnx", -EBADMSG, "damaged");
+	g = graph();
+	m = model(&g, 17);
+	put_message(&m, 7, &g);
+	write_file("bad.onnx", m.p, m.n);
+	bad("x", "bad.onnx", "no.onnx", -EBADMSG, "not an ONNX model");
+	write_model("all.onnx", &g);
+	m = model(&g, 17);
+	t = tensor("c", 1, 1, DIMS(2), NULL, 0);
+	put_external(&t, "all.bin", "8");
+	n.n = 0;
+	put_message(&n, 5, &t);
+	t.n = 0;
+	put_message(&t, 5, &n);
+	put_message(&f, 7, &t);
+	put_message(&m, 25, &f);
+	write_file("fun.onnx", m.p, m.n);
+	good("x", "fun.onnx", "new.onnx");
+	m.n = (uint32_t)read_file("new.onnx", p, sizeof(p));
+	assert_true(m.n > 0 && m.n < sizeof(p));
+	assert_null(memmem(p, m.n, "all.bin", 7));
+}
+
 /* Each beginning of a model, and models with a byte changed: an error or a whole file */
 static void test_broken(void **arg)
 {
@@ -463,7 +516,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_round_trip), TEST(test_replaced), TEST(test_not_onto),
-		TEST(test_bad_tensors), TEST(test_deep), TEST(test_broken),
+		TEST(test_bad_tensors), TEST(test_deep), TEST(test_places),
+		TEST(test_copied), TEST(test_broken),
 	};
 
 	return cmocka_run_group_tests_name("weights", tests, setup, teardown);

@@ -14,6 +14,27 @@
 
 static int copy_graph(struct rewrite *q, struct message *m, uint32_t id, struct slice s);
 
+/* Is there a field more? Damage is an error, not the end, or what follows it would be lost. */
+bool copy_next(struct rewrite *q, struct slice *s, struct field *f, struct slice *whole, int *ret)
+{
+	const int got = *ret ? 0 : wire_whole(s, f, whole);
+
+	if (got < 0)
+		*ret = im_fail(q->im, got, "%s: a part of it is damaged", q->im->path);
+	return got > 0;
+}
+
+/* A tensor, but for its numbers, wherever they are */
+void copy_head(struct message *m, struct slice s)
+{
+	struct slice whole;
+	struct field f;
+
+	while (wire_whole(&s, &f, &whole) > 0)
+		if (f.id < 4 || f.id == 8 || f.id == 12 || f.id > 14)
+			put_fields(m, whole);
+}
+
 /* A tensor: as it is, or, if its data is outside, with it */
 static int copy_tensor(struct rewrite *q, struct message *m, uint32_t id, struct slice s)
 {
@@ -22,10 +43,13 @@ static int copy_tensor(struct rewrite *q, struct message *m, uint32_t id, struct
 	struct tensor tensor;
 	bool outside = false;
 	struct field f;
-	int ret;
+	int ret = 0;
 
-	while (wire_next(&rest, &f) > 0)
-		outside |= f.id == 14 && f.number == 1;
+	while (copy_next(q, &rest, &f, &whole, &ret))
+		if (f.id == 14)
+			outside = f.number == 1;
+	if (ret)
+		return ret;
 	if (!outside) {
 		put_borrowed(m, id, s);
 		return 0;
@@ -33,9 +57,7 @@ static int copy_tensor(struct rewrite *q, struct message *m, uint32_t id, struct
 	ret = tensor_read(q->im, s, &tensor);
 	if (ret)
 		return ret;
-	for (rest = s; wire_whole(&rest, &f, &whole) > 0;)
-		if (f.id != 9 && f.id != 13 && f.id != 14)
-			put_fields(&t, whole);
+	copy_head(&t, s);
 	/* What is outside is mapped, and has no memory of its own. */
 	put_borrowed(&t, 9, (struct slice) { tensor.data, tensor.bytes });
 	put_message(m, id, &t);
@@ -50,7 +72,7 @@ static int copy_sparse(struct rewrite *q, struct message *m, uint32_t id, struct
 	struct field f;
 	int ret = 0;
 
-	while (!ret && wire_whole(&s, &f, &whole) > 0) {
+	while (copy_next(q, &s, &f, &whole, &ret)) {
 		if (f.id == 1 || f.id == 2)
 			ret = copy_tensor(q, &t, f.id, f.bytes);
 		else
@@ -67,7 +89,7 @@ static int copy_attr(struct rewrite *q, struct message *m, struct slice s)
 	struct field f;
 	int ret = 0;
 
-	while (!ret && wire_whole(&s, &f, &whole) > 0) {
+	while (copy_next(q, &s, &f, &whole, &ret)) {
 		if (f.id == 5 || f.id == 10)
 			ret = copy_tensor(q, &a, f.id, f.bytes);
 		else if (f.id == 6 || f.id == 11)
@@ -81,20 +103,20 @@ static int copy_attr(struct rewrite *q, struct message *m, struct slice s)
 	return ret;
 }
 
-static int copy_node(struct rewrite *q, struct message *m, struct slice s)
+static int copy_node(struct rewrite *q, struct message *m, uint32_t id, struct slice s)
 {
 	struct message n = { 0 };
 	struct slice whole;
 	struct field f;
 	int ret = 0;
 
-	while (!ret && wire_whole(&s, &f, &whole) > 0) {
+	while (copy_next(q, &s, &f, &whole, &ret)) {
 		if (f.id == 5)
 			ret = copy_attr(q, &n, f.bytes);
 		else
 			put_fields(&n, whole);
 	}
-	put_message(m, 1, &n);
+	put_message(m, id, &n);
 	return ret;
 }
 
@@ -102,7 +124,7 @@ static int copy_node(struct rewrite *q, struct message *m, struct slice s)
 int copy_field(struct rewrite *q, struct message *m, const struct field *f, struct slice whole)
 {
 	if (f->id == 1)
-		return copy_node(q, m, f->bytes);
+		return copy_node(q, m, 1, f->bytes);
 	if (f->id == 5)
 		return copy_tensor(q, m, 5, f->bytes);
 	if (f->id == 15)
@@ -123,10 +145,34 @@ static int copy_graph(struct rewrite *q, struct message *m, uint32_t id, struct 
 		return im_fail(q->im, -EOPNOTSUPP, "graphs of nodes that are deeper than %d",
 			       MAX_DEPTH);
 	q->depth++;
-	while (!ret && wire_whole(&s, &f, &whole) > 0)
+	while (copy_next(q, &s, &f, &whole, &ret))
 		ret = copy_field(q, &g, &f, whole);
 	q->depth--;
 	put_message(m, id, &g);
+	return ret;
+}
+
+/* A field of a model that is not its graph: what trains it, and functions, have nodes, too. */
+int copy_rest(struct rewrite *q, struct message *m, const struct field *f, struct slice whole)
+{
+	struct slice s = f->bytes;
+	struct message part = { 0 };
+	struct field g;
+	int ret = 0;
+
+	if (f->id != 20 && f->id != 25) {
+		put_fields(m, whole);
+		return 0;
+	}
+	while (copy_next(q, &s, &g, &whole, &ret)) {
+		if (f->id == 25 && g.id == 7)
+			ret = copy_node(q, &part, 7, g.bytes);
+		else if (f->id == 20 && (g.id == 1 || g.id == 2))
+			ret = copy_graph(q, &part, g.id, g.bytes);
+		else
+			put_fields(&part, whole);
+	}
+	put_message(m, f->id, &part);
 	return ret;
 }
 
@@ -143,7 +189,7 @@ static int put_nodes(struct rewrite *q)
 		if (slice_is(l->type, "Constant") && quantize_gone(q, l->out))
 			continue;
 		if (!l->on || beside)
-			ret = copy_node(q, &q->nodes, l->raw);
+			ret = copy_node(q, &q->nodes, 1, l->raw);
 		if (l->on && !ret)
 			ret = quantize_put(q, l, beside ? ACCEL_MODEL_BESIDE_NAME : "");
 	}
@@ -248,9 +294,9 @@ int quantize_write(struct rewrite *q, struct slice model, const char *path)
 	struct field f;
 	int ret = put_graph(q, quantize_graph(model), &graph);
 
-	while (!ret && wire_whole(&s, &f, &whole) > 0)
+	while (copy_next(q, &s, &f, &whole, &ret))
 		if (f.id != 7)
-			put_fields(&out, whole);
+			ret = copy_rest(q, &out, &f, whole);
 	if (q->opts->scheme == ACCEL_MODEL_BITS4 && !imports(model, "com.microsoft")) {
 		put_text(&opset, 1, "com.microsoft");
 		put_number(&opset, 2, 1);

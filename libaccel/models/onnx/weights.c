@@ -32,10 +32,26 @@ static bool is_message(struct slice s)
 /* The graph of the model that is mapped, whose nodes need not be known */
 static int find_graph(struct import *im, struct slice *model, struct slice *graph)
 {
-	*model = (struct slice) { im->maps->data, im->maps->bytes };
-	*graph = quantize_graph(*model);
-	return is_message(*model) && is_message(*graph) && graph->n ? 0 :
+	struct slice s = { im->maps->data, im->maps->bytes };
+	uint32_t graphs = 0;
+	struct field f;
+
+	*model = s;
+	*graph = quantize_graph(s);
+	while (wire_next(&s, &f) > 0)
+		graphs += f.id == 7;
+	return graphs == 1 && is_message(*model) && is_message(*graph) && graph->n ? 0 :
 	       im_fail(im, -EBADMSG, "%s: not an ONNX model", im->path);
+}
+
+/* What is read, beside the model itself, is not what is written: it would be of no use then. */
+static int check_place(struct import *im, const struct mapping *maps, const char *path)
+{
+	for (; maps; maps = maps->next)
+		if (maps->name && mapping_is(maps, path))
+			return im_fail(im, -EINVAL, "%.200s: is read, and would be written over",
+				       path);
+	return 0;
 }
 
 /* --- as safetensors --------------------------------------------------------------------------- */
@@ -208,6 +224,8 @@ int weights_save(const char *path, const struct accel_model_convert_opts *o, con
 	for (i = 0; i < count && !ret; i++)
 		ret = add_target(im, &from.list[i], &j.t);
 	if (!ret)
+		ret = check_place(im, im->maps, out);
+	if (!ret)
 		ret = job_safetensors(&j, out, origin(im, file));
 	targets_free(&j.t);
 	for (i = 0; i < count; i++)
@@ -308,7 +326,8 @@ static int check_same(struct onto *w, const struct stored *s, struct slice raw)
 
 static const struct stored *find_new(struct onto *w, struct slice name)
 {
-	char *text = name.n ? strndup((const char *)name.p, name.n) : NULL;
+	char *text = name.n && !memchr(name.p, 0, name.n) ?
+		     strndup((const char *)name.p, name.n) : NULL;
 	const struct stored *s = text ? stored_find(&w->store, text) : NULL;
 
 	free(text);
@@ -317,7 +336,7 @@ static const struct stored *find_new(struct onto *w, struct slice name)
 
 static int put_weight(struct onto *w, struct message *m, struct slice s)
 {
-	struct slice rest = s, whole, name = { 0 }, data = { 0 };
+	struct slice rest = s, name = { 0 }, data = { 0 };
 	const struct stored *new;
 	struct message t = { 0 };
 	bool outside = false;
@@ -348,10 +367,7 @@ static int put_weight(struct onto *w, struct message *m, struct slice s)
 		put_borrowed(m, 5, s);
 		return 0;
 	}
-	/* All but its numbers, wherever they were */
-	for (rest = s; wire_whole(&rest, &f, &whole) > 0;)
-		if (f.id < 4 || f.id == 8 || f.id == 12 || f.id > 14)
-			put_fields(&t, whole);
+	copy_head(&t, s);
 	if (outside)
 		put_outside(w, &t, data);
 	else
@@ -368,15 +384,15 @@ static int put_model(struct onto *w, struct slice model, struct slice graph, str
 	struct field f;
 	int ret = 0;
 
-	while (!ret && wire_whole(&graph, &f, &whole) > 0) {
+	while (copy_next(&w->q, &graph, &f, &whole, &ret)) {
 		if (f.id == 5)
 			ret = put_weight(w, &g, f.bytes);
 		else
 			ret = copy_field(&w->q, &g, &f, whole);
 	}
-	while (!ret && wire_whole(&model, &f, &whole) > 0) {
+	while (copy_next(&w->q, &model, &f, &whole, &ret)) {
 		if (f.id != 7)
-			put_fields(out, whole);
+			ret = copy_rest(&w->q, out, &f, whole);
 		else if (f.bytes.p == at)
 			put_message(out, 7, &g);
 	}
@@ -450,6 +466,23 @@ static int save(struct onto *w, struct saving *v, const struct message *m, const
 				 errno_text(-ret)) : ret;
 }
 
+/* A model may be written over by itself, its data too. */
+static int check_places(struct onto *w, const char *out, const char *beside)
+{
+	struct import *im = w->q.im;
+	const struct mapping *m;
+	bool itself = false;
+	int ret = check_place(im, im->maps, out);
+
+	for (m = im->maps; m; m = m->next)
+		itself |= !m->name && mapping_is(m, out);
+	for (m = w->store.maps; m && !ret; m = m->next)
+		if (mapping_is(m, out) || mapping_is(m, beside))
+			ret = im_fail(im, -EINVAL, "%.200s: is read, and would be written over",
+				      mapping_is(m, out) ? out : beside);
+	return ret || itself || !w->outside_count ? ret : check_place(im, im->maps, beside);
+}
+
 static int replace(struct onto *w, const struct accel_model_convert_opts *o, const char *out,
 		   const char *beside)
 {
@@ -468,6 +501,8 @@ static int replace(struct onto *w, const struct accel_model_convert_opts *o, con
 			      message_bytes(&m));
 	if (!ret)
 		ret = check_used(w);
+	if (!ret)
+		ret = check_places(w, out, beside);
 	v.all = message_bytes(&m) + w->outside_bytes;
 	if (!ret)
 		ret = save(w, &v, &m, out, beside);
@@ -492,10 +527,12 @@ int weights_onto(const char *path, const struct accel_model_convert_opts *o, con
 	      stored_open(path, &w.store, &im->error);
 	if (!ret) {
 		w.used = calloc(w.store.count + 1u, sizeof(*w.used));
-		if (!w.used || asprintf(&beside, "%s.data", out) < 0)
+		if (!w.used || asprintf(&beside, "%s.data", out) < 0) {
+			beside = NULL;
 			ret = im_fail(im, -ENOMEM, "out of memory");
+		}
 	}
-	if (!ret) {
+	if (!ret && beside) {
 		slash = strrchr(beside, '/');
 		w.location = slash ? slash + 1 : beside;
 		ret = replace(&w, o, out, beside);
