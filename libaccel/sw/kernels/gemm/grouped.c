@@ -110,7 +110,7 @@ static uint32_t few_bytes(const struct grouped_plan *p)
 
 /*
  * Few rows in the order in which their kernels read them: addresses are then one register and
- * constants. (With a register for each row and table, a quarter of the instructions moved these.)
+ * constants. (With a register for each row and table, a sixth of the instructions moved these.)
  */
 static void order_rows(const struct fast_run *r, uint8_t *a, uint32_t m)
 {
