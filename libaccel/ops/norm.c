@@ -373,7 +373,8 @@ static int split(struct norm *n, struct accel_error *e)
 	struct parts *parts;
 	int ret = 0;
 
-	for (s = 0; s < REQUEST_SLOTS && count <= MOST_PIECES; s++)
+	/* None at all: an empty norm whose other dimensions are beyond any memory */
+	for (s = 0; s < REQUEST_SLOTS && count && count <= MOST_PIECES; s++)
 		if ((n->req->slots >> s & 1) && n->req->t[s].from->dynamic)
 			break;
 	if (s < REQUEST_SLOTS)
