@@ -384,6 +384,7 @@ static int split(struct norm *n, struct accel_error *e)
 	parts = parts_alloc(n->req, (uint32_t)count);
 	if (!parts)
 		return bad(e, -ENOMEM, "", "", "out of memory");
+	parts->pieces = true;
 	while (!ret && parts->count < count) {
 		struct part *part = &parts->part[parts->count];
 

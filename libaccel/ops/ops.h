@@ -264,12 +264,14 @@ struct part {
  *
  * @tensor: the caller's tensors, by &enum accel_arg
  * @workspace: bytes
+ * @pieces: each writes a piece of its own of the whole's results
  * @count: number of @part
  * @part: parts
  */
 struct parts {
 	const struct accel_tensor *tensor[ACCEL_ARG_COUNT];
 	uint64_t workspace;
+	bool pieces;
 	uint32_t count;
 	struct part part[];
 };

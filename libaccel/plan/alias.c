@@ -107,9 +107,37 @@ void plan_part_addrs(const struct plan_part *part, const uint64_t *addrs,
 			  addrs[part->arg[i]]) + (uint64_t)part->at[i];
 }
 
-/* An output of @a must not overlap what @b, which runs later, reads of another argument. */
+/* Is the operand @r the very elements that its task writes? */
+static bool is_result(const struct bound *b, const struct plan_reloc *r)
+{
+	const struct plan_reloc *w, *end = b->plan->relocs + b->plan->reloc_count;
+	struct uma_tensor_view dst, in;
+	uint32_t i;
+
+	if (r->field != PLAN_ADDR || !(b->plan->in_place >> r->slot & 1))
+		return false;
+	for (w = b->plan->relocs; w < end; w++)
+		if (w->field == PLAN_ADDR && w->slot == UMA_SLOT_DST)
+			break;
+	if (w == end)
+		return false;
+	view_of(b->plan, w, b->addrs, &dst);
+	view_of(b->plan, r, b->addrs, &in);
+	if (dst.addr != in.addr || dst.dtype != in.dtype || dst.rank != in.rank)
+		return false;
+	for (i = 0; i < dst.rank; i++)
+		if (dst.dims[i] != in.dims[i] ||
+		    (dst.dims[i] > 1 && dst.strides[i] != in.strides[i]))
+			return false;
+	return !dst.layout && !in.layout;
+}
+
+/*
+ * An output of @a must not overlap what @b, which runs later, reads of another argument. If both
+ * write @pieces of one result, @a writes nothing that @b writes, whatever lies between.
+ */
 static int cross(const struct plan_part *pa, const struct bound *a,
-		 const struct plan_part *pb, const struct bound *b)
+		 const struct plan_part *pb, const struct bound *b, bool pieces)
 {
 	const struct plan_reloc *w, *r;
 
@@ -119,7 +147,8 @@ static int cross(const struct plan_part *pa, const struct bound *a,
 			continue;
 		for (r = b->plan->relocs; r < b->plan->relocs + b->plan->reloc_count; r++)
 			if (r->arg != PLAN_NO_ARG && pb->arg[r->arg] != PLAN_WORKSPACE &&
-			    pb->arg[r->arg] != pa->arg[w->arg] && overlaps(a, w, b, r))
+			    pb->arg[r->arg] != pa->arg[w->arg] &&
+			    !(pieces && is_result(b, r)) && overlaps(a, w, b, r))
 				return (int)pb->arg[r->arg];
 	}
 	return -1;
@@ -155,7 +184,7 @@ int plan_parts_overlap(const struct accel_plan *plan, const uint64_t *addrs,
 			const struct bound a = { plan->parts[j].plan, before };
 
 			plan_part_addrs(&plan->parts[j], addrs, workspace, before);
-			found = cross(&plan->parts[j], &a, part, &b);
+			found = cross(&plan->parts[j], &a, part, &b, plan->pieces);
 			if (found >= 0)
 				return found;
 		}

@@ -320,6 +320,7 @@ int parts_place(struct accel_ctx *ctx, const struct request *req,
 	c = &j->whole->c[j->whole->chosen];
 	plan->instances = c->instances;
 	plan->arg_names = req->class->args;
+	plan->pieces = req->parts->pieces;
 	plan->info.engine = c->engine->info.engine;
 	plan->info.estimate_ns = c->p.estimate_ns;
 	plan->info.workspace_bytes = req->parts->workspace;

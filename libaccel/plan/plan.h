@@ -128,6 +128,8 @@ struct accel_plan {
 	/* parts of an operation of several tasks, which has no tasks and relocations of its own */
 	uint32_t part_count;
 	struct plan_part *parts;
+	/* each part writes a piece of its own of the results */
+	bool pieces;
 	/* the descriptor, without buffers, and its tensors; NULL for parts */
 	union any_desc *desc;
 	uint32_t tensor_count;

@@ -13,6 +13,9 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
+#include <errno.h>
+#include <string.h>
+
 #include "lines_test.h"
 
 /**
@@ -319,11 +322,94 @@ static void test_large_mean(struct op_env *env)
 	env->cases++;
 }
 
+/*
+ * A group norm of several tasks, with channels or images innermost, gives the same in place: no
+ * period tells the elements of one piece from those of another.
+ */
+static void test_pieces(struct op_env *env)
+{
+	static const int64_t strides[][ACCEL_MAX_RANK] = {
+		{ 289, 1, 94, 33, 6 }, { 321, 1, 104, 38, 7 },
+		{ 1, 4, 251, 123, 24 }, { 1, 4, 261, 128, 25 },
+	};
+	const int64_t dims[] = { 4, 6, 3, 2, 5 };
+	struct accel_norm_desc n = ACCEL_NORM_DESC_INIT;
+	struct accel_bo *a = NULL, *d = NULL;
+	const size_t bytes = 16384;
+	uint32_t i, j;
+	float *p;
+
+	n.func = ACCEL_NORM_GROUP;
+	n.groups = 3;
+	n.channel = 1;
+	assert_int_equal(accel_bo_create(env->ctx, bytes, NULL, &a), 0);
+	assert_int_equal(accel_bo_create(env->ctx, bytes, NULL, &d), 0);
+	p = accel_bo_ptr(a);
+	for (i = 0; i < ARRAY_SIZE(strides); i++) {
+		for (j = 0; j < bytes / sizeof(*p); j++)
+			p[j] = (float)(j * 37 % 101);
+		memcpy(accel_bo_ptr(d), p, bytes);
+		n.a = accel_tensor_dense(a, ACCEL_F32, 5, dims);
+		n.a.flags |= ACCEL_TENSOR_STRIDES;
+		memcpy(n.a.strides, strides[i], sizeof(strides[i]));
+		n.d = n.a;
+		n.d.bo = d;
+		assert_int_equal(accel_run(env->ctx, &n.hdr), 0);
+		/* The second image of A is not the first of D. */
+		n.d = n.a;
+		n.d.offset = (uint64_t)n.a.strides[0] * sizeof(*p);
+		assert_int_equal(accel_run(env->ctx, &n.hdr), -EINVAL);
+		n.d.offset = 0;
+		assert_int_equal(accel_run(env->ctx, &n.hdr), 0);
+		assert_memory_equal(p, accel_bo_ptr(d), bytes);
+		env->cases++;
+	}
+	accel_bo_unref(a);
+	accel_bo_unref(d);
+}
+
+/* Up to 64 tasks; an empty one may have dimensions beyond any memory. */
+static void test_most_pieces(struct op_env *env)
+{
+	static const struct {
+		int64_t dims[5], stride;
+		uint32_t groups;
+		int ret;
+	} cases[] = {
+		{ { 64, 130, 2, 2, 3 }, 3251, 65, 0 },
+		{ { 65, 128, 2, 2, 3 }, 3201, 64, 0 },
+		{ { 65, 130, 2, 2, 3 }, 3251, 65, -EOPNOTSUPP },
+		{ { 0, 6, 1LL << 32, 1LL << 32, 1LL << 32 }, 1, 2, -EOPNOTSUPP },
+		{ { 0, 4, 0xffffffffLL, 0xffffffffLL, 0xffffffffLL }, 1, 2, -EOPNOTSUPP },
+	};
+	struct accel_norm_desc n = ACCEL_NORM_DESC_INIT;
+	struct accel_plan *plan;
+	uint32_t i;
+
+	n.func = ACCEL_NORM_GROUP;
+	n.channel = 1;
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		const int64_t strides[] = { cases[i].stride, 25, 10, 4, 1 };
+
+		n.groups = cases[i].groups;
+		n.a = accel_tensor_dense(NULL, ACCEL_F32, 5, cases[i].dims);
+		n.a.flags |= ACCEL_TENSOR_STRIDES;
+		memcpy(n.a.strides, strides, sizeof(strides));
+		n.d = n.a;
+		plan = NULL;
+		assert_int_equal(accel_plan_create(env->ctx, &n.hdr, &plan), cases[i].ret);
+		accel_plan_unref(plan);
+		env->cases++;
+	}
+}
+
 int main(void)
 {
 	static const struct op_test tests[] = {
 		{ "norm table", test_table },
 		{ "norm of a large mean", test_large_mean },
+		{ "group norm of pieces", test_pieces },
+		{ "group norm of most pieces", test_most_pieces },
 		{ "norm random", test_random },
 	};
 
