@@ -253,8 +253,10 @@ struct happening {
  * @cancelled: it is to end
  * @ended: it has
  * @guessed: tokens behind the last one that may come next
+ * @expected: what look-up takes the next one for, or -1
  * @reach: tokens that are guessed at a time, as far as guesses are right
- * @rest: tokens without a guess that are left
+ * @history: bits of the last sixteen guesses, 1: right, the last one at bit 0
+ * @rest: tokens that are left before the smaller model guesses again
  * @draft: sequence of the model that guesses
  */
 struct request {
@@ -285,7 +287,9 @@ struct request {
 	bool cancelled;
 	bool ended;
 	uint32_t guessed;
+	int32_t expected;
 	uint32_t reach;
+	uint16_t history;
 	uint32_t rest;
 	struct engine_seq draft;
 };
@@ -347,7 +351,8 @@ int generator_step(struct accel_generator *g);
 
 void guess_lookup(struct accel_generator *g, struct request *r, uint32_t most);
 void guess_draft(struct accel_generator *g, uint32_t most);
-void guess_judge(struct accel_generator *g, struct request *r, uint32_t accepted);
+void guess_begin(const struct accel_generator *g, struct request *r);
+void guess_judge(struct accel_generator *g, struct request *r, uint32_t first, uint32_t accepted);
 void guess_forget(struct accel_generator *g, struct request *r);
 void guess_drop(struct accel_generator *g, struct request *r);
 

@@ -255,7 +255,7 @@ static int make_request(struct accel_generator *g, const struct accel_request *q
 	r->salt = q->salt;
 	r->event = q->event;
 	r->user = q->user;
-	r->reach = 2;
+	guess_begin(g, r);
 	r->stops = malloc((q->stop_count + 1ull) * sizeof(*r->stops));
 	if (!r->stops)
 		return -ENOMEM;

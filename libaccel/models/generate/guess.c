@@ -4,8 +4,12 @@
  * finds most likely. The model runs over them at once, and tokens are chosen as without them; a
  * guess is right if it is the token that was chosen. So the answer is the same with and without
  * them, also when it is drawn, and a guess of probability p is right with probability p.
+ *
+ * A wrong guess costs a row of a step, and the first one of a size costs the planning of that size.
+ * So there are none unless most of the last sixteen were right. Guesses by look-up are compared
+ * with the answer also when the model does not run over them, which costs nothing: an answer that
+ * does not repeat itself is generated as fast as without guesses.
  */
-#include <errno.h>
 #include <string.h>
 
 #include "generate.h"
@@ -13,34 +17,36 @@
 /* Tokens at the end that have to be the same */
 #define NGRAM_MAX	4
 #define NGRAM_MIN	2
-/* Tokens that pass without a guess where none was right */
+/* Tokens that pass before a smaller model, most of whose guesses were wrong, guesses again */
 #define REST		16
+/* Of this many guesses enough were right for more of them */
+#define JUDGED		16
+#define ENOUGH		10
+/* What is assumed of the guesses before the first: look-up has to show that it is right. */
+#define BEFORE_LOOKUP	0x003f
+#define BEFORE_DRAFT	0x0fff
 
-/* How many may be guessed now */
-static uint32_t reach_of(struct request *r, uint32_t most, uint32_t max)
+/* How many may be guessed */
+static uint32_t reach_of(const struct request *r)
 {
-	uint32_t left = r->limit - r->count - 1;
-
-	if (r->rest) {
-		r->rest--;
-		return 0;
-	}
-	most = most < max ? most : max;
-	most = most < r->reach ? most : r->reach;
-	most = most < left ? most : left;
-	return request_room(r, most + 1) ? 0 : most;
+	return __builtin_popcount(r->history) < ENOUGH ? 0 : r->reach;
 }
 
-/* Where the last @n tokens were before, the last time; 0: nowhere */
-static uint32_t find_before(const int32_t *tokens, uint32_t count, uint32_t n)
+/* Where what followed the end of the text before is, the longest end the last time; 0: nowhere */
+static uint32_t find_before(const int32_t *tokens, uint32_t count)
 {
-	uint32_t i;
+	uint32_t i, n, longest = NGRAM_MIN - 1, at = 0;
 
-	for (i = count - 1; i >= n; i--)
-		if (tokens[i - 1] == tokens[count - 1] &&
-		    !memcmp(tokens + i - n, tokens + count - n, n * sizeof(*tokens)))
-			return i;
-	return 0;
+	for (i = count - 1; i > 0 && longest < NGRAM_MAX; i--) {
+		for (n = 0; n < NGRAM_MAX && n < i; n++)
+			if (tokens[i - 1 - n] != tokens[count - 1 - n])
+				break;
+		if (n > longest) {
+			longest = n;
+			at = i;
+		}
+	}
+	return at;
 }
 
 /**
@@ -51,36 +57,67 @@ static uint32_t find_before(const int32_t *tokens, uint32_t count, uint32_t n)
  */
 void guess_lookup(struct accel_generator *g, struct request *r, uint32_t most)
 {
-	uint32_t n, at = 0;
+	uint32_t left = r->limit - r->count - 1, reach = reach_of(r);
+	uint32_t at = find_before(r->tokens, r->count), i;
 
-	most = reach_of(r, most, g->opts.lookup);
-	for (n = NGRAM_MAX; most && n >= NGRAM_MIN && !at; n--)
-		if (r->count > n)
-			at = find_before(r->tokens, r->count, n);
 	if (!at)
 		return;
-	n = r->count - at < most ? r->count - at : most;
-	memcpy(r->tokens + r->count, r->tokens + at, n * sizeof(*r->tokens));
-	r->guessed = n;
+	r->expected = r->tokens[at];
+	most = most < g->opts.lookup ? most : g->opts.lookup;
+	most = most < reach ? most : reach;
+	most = most < left ? most : left;
+	if (!most || request_room(r, most + 1))
+		return;
+	/* Of a loop they go round it. */
+	for (i = 0; i < most; i++)
+		r->tokens[r->count + i] = r->tokens[at + i];
+	r->guessed = most;
 }
 
-/* Guesses were right, or not: more of them, or fewer. */
-void guess_judge(struct accel_generator *g, struct request *r, uint32_t accepted)
+static void note(struct request *r, bool right)
 {
-	uint32_t max = g->opts.lookup > g->opts.drafted ? g->opts.lookup : g->opts.drafted;
+	r->history = (uint16_t)(r->history << 1 | right);
+}
 
+/* Of look-up the end of the prompt tells how often it is right. */
+void guess_begin(const struct accel_generator *g, struct request *r)
+{
+	uint32_t i, at;
+
+	r->reach = 2;
+	r->history = g->guesser.program ? BEFORE_DRAFT : BEFORE_LOOKUP;
+	for (i = r->count > JUDGED ? r->count - JUDGED : 1; g->opts.lookup && i < r->count; i++) {
+		at = find_before(r->tokens, i);
+		if (at)
+			note(r, r->tokens[at] == r->tokens[i]);
+	}
+}
+
+/* Guesses were right, or not. @first: where the first one was, or the token instead of it */
+void guess_judge(struct accel_generator *g, struct request *r, uint32_t first, uint32_t accepted)
+{
+	uint32_t max = g->opts.lookup > g->opts.drafted ? g->opts.lookup : g->opts.drafted, i;
+
+	if (!r->guessed) {
+		if (r->expected >= 0 && r->count > first && !r->ended)
+			note(r, r->expected == r->tokens[first]);
+		return;
+	}
 	g->info.guessed += r->guessed;
 	g->info.accepted += accepted;
 	if (r->draft.live)
 		engine_seq_truncate(&g->guesser, &r->draft, r->count - 1);
+	for (i = 0; i < accepted; i++)
+		note(r, true);
+	if (accepted < r->guessed)
+		note(r, false);
 	if (accepted == r->guessed)
 		r->reach = 2 * r->reach < max ? 2 * r->reach : max;
-	else if (!accepted)
+	else if (accepted >= r->reach / 2)
+		r->reach = accepted ? accepted : 1;
+	else
 		r->reach /= 2;
-	if (!r->reach) {
-		r->reach = 1;
-		r->rest = REST;
-	}
+	r->rest = accepted ? 0 : REST;
 }
 
 /* There is no room for guesses now. */
@@ -120,8 +157,10 @@ static uint32_t draft_pieces(struct accel_generator *g, uint32_t most)
 	struct request *r;
 
 	for (r = g->requests; r && count < g->opts.batch; r = r->next) {
+		n = reach_of(r);
+		n = n || r->rest ? n : 1;
 		if (!r->active || r->count - r->seq.done != 1 || r->guessed >= most ||
-		    r->guessed >= r->reach || r->limit - r->count < r->guessed + 2 || r->rest ||
+		    r->guessed >= n || r->limit - r->count < r->guessed + 2 ||
 		    r->count + r->guessed >= e->context || request_room(r, most + 1))
 			continue;
 		if (!r->draft.live && engine_seq_create(e, &r->draft))
@@ -159,7 +198,7 @@ void guess_draft(struct accel_generator *g, uint32_t most)
 		if (r->guessed)
 			most = 0;
 	for (r = g->requests; r; r = r->next)
-		if (r->rest && r->active && !g->opts.lookup)
+		if (r->rest && r->active)
 			r->rest--;
 	for (k = 0; k < most; k++) {
 		count = draft_pieces(g, most);

@@ -153,6 +153,7 @@ static void make_guesses(struct accel_generator *g)
 
 	for (r = g->requests; r; r = r->next) {
 		r->guessed = 0;
+		r->expected = -1;
 		decoded += r->active && pending(r) == 1;
 		prompts += r->active && pending(r) > 1;
 	}
@@ -318,8 +319,7 @@ static void take_rows(struct accel_generator *g, struct request *r, const float 
 		accepted++;
 		logits += g->engine.vocabulary;
 	}
-	if (r->guessed)
-		guess_judge(g, r, accepted);
+	guess_judge(g, r, first, accepted);
 	r->guessed = 0;
 	if (!ret && !r->ended)
 		ret = engine_seq_truncate(&g->engine, &r->seq, r->count - 1);

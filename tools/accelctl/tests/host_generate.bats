@@ -301,6 +301,15 @@ lora() {
 	ctl 2 perplexity -m "$HF/hf/llama" -d sw --input-ids 1
 }
 
+@test "look-up guesses in a text that repeats itself, and hardly in one that does not" {
+	local austen=$BATS_TEST_DIRNAME/../../../examples/austen
+	set -- generate -m "$austen" -d sw -p "It is a truth" --ignore-eos --lookup 4 --json
+	ctl 0 "$@" -n 200 --greedy
+	json ".accepted > 80 and .accepted > .guessed * 3 / 4"
+	ctl 0 "$@" -n 300 --temperature 0.8 --seed 3
+	json ".guessed <= 10"
+}
+
 @test "a model that was trained: its text, and how likely it finds one" {
 	local austen=$BATS_TEST_DIRNAME/../../../examples/austen how
 	for how in "" "--chunk 1" "--chunk 3 --lookup 4" "--reproducible --threads 2"; do

@@ -87,7 +87,7 @@ right() {
 # How much faster it is depends on the machine, but not what it is the sum of: tokens that come with a step.
 @test "a draft that guesses: the same tokens, most likely ones and drawn ones, and many guesses are right" {
 	local how want
-	for how in "--greedy" "--temperature 0.8 --seed 3"; do
+	for how in "--greedy" "--temperature 0.6 --seed 3"; do
 		# shellcheck disable=SC2086 # words
 		set -- generate -m "$austen" -d sw -p "It was a truth" -n 120 --ignore-eos --json --reproducible $how
 		ctl 0 "$@"
