@@ -151,7 +151,13 @@ int struct_in(void *dst, size_t dst_size, const void *src, size_t min_size)
 
 int opts_in(struct accel_ctx *ctx, void *dst, size_t size, const void *opts)
 {
-	int ret = struct_in(dst, size, opts, size);
+	return opts_in_since(ctx, dst, size, opts, size);
+}
+
+int opts_in_since(struct accel_ctx *ctx, void *dst, size_t size, const void *opts,
+		  size_t min_size)
+{
+	int ret = struct_in(dst, size, opts, min_size);
 
 	if (!ret)
 		return 0;

@@ -86,14 +86,19 @@ void device_log(struct accel_device *dev, int level, const char *fmt, ...)
 int struct_in(void *dst, size_t dst_size, const void *src, size_t min_size);
 
 /**
- * opts_in - struct_in() of the options of a call that have had one version
+ * opts_in_since - struct_in() of the options of a call
  * @ctx: context that gets the error
  * @dst: zeroed and filled
  * @size: of it
  * @opts: the caller's
+ * @min_size: size of the first version
  *
  * Return: as struct_in().
  */
+int opts_in_since(struct accel_ctx *ctx, void *dst, size_t size, const void *opts,
+		  size_t min_size);
+
+/** opts_in - opts_in_since() of options that have had one version */
 int opts_in(struct accel_ctx *ctx, void *dst, size_t size, const void *opts);
 
 /**

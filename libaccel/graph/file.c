@@ -245,7 +245,8 @@ int accel_program_load_operators(struct accel_ctx *ctx, const char *path,
 	if (!path || !program)
 		return ctx_fail(ctx, -EINVAL, path ? "program" : "path", "NULL");
 	if (opts)
-		ret = opts_in(ctx, &o, sizeof(o), opts);
+		ret = opts_in_since(ctx, &o, sizeof(o), opts,
+				    offsetof(struct accel_compile_opts, progress));
 	if (ret)
 		return ret;
 	/* Of a pipe it is known, and not waited for, that it is no program. */

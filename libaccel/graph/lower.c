@@ -473,6 +473,25 @@ int net_order(struct net *net)
 	return 0;
 }
 
+/* Bytes of the weights that are packed for a node, or found to be packed */
+static uint64_t bytes_packed(const struct net *net, const struct node *node)
+{
+	union any_desc desc = { .hdr.op = node->desc->hdr.op };
+
+	return node->dead || !node_packs(net, node, &desc) ? 0 :
+	       net->stores[net->values[node_value(node, ACCEL_ARG_B)].store].bytes;
+}
+
+/* Tell the caller how far it is; who wants it to end is told so. */
+static int tell_packed(struct net *net, const struct node *node, uint64_t done, uint64_t all)
+{
+	const struct accel_compile_opts *opts = &net->program->opts;
+
+	if (!opts->progress || !all || !opts->progress(opts->user, done, all))
+		return 0;
+	return net_fail(net, -ECANCELED, node, "opts.progress ended it");
+}
+
 /**
  * net_lower - a plan, or work for the CPU, for each node
  * @net: net
@@ -482,12 +501,18 @@ int net_order(struct net *net)
  */
 int net_lower(struct net *net, const struct accel_compile_opts *opts)
 {
+	uint64_t all = 0, done = 0, bytes;
 	uint32_t i;
 	int ret = 0;
 
+	for (i = 0; i < net->node_count; i++)
+		all += bytes_packed(net, &net->nodes[i]);
 	/* Copies that are found to be needed are added behind. */
 	for (i = 0; i < net->node_count && !ret; i++) {
-		if (net->nodes[i].dead)
+		bytes = bytes_packed(net, &net->nodes[i]);
+		ret = bytes ? tell_packed(net, &net->nodes[i], done, all) : 0;
+		done += bytes;
+		if (ret || net->nodes[i].dead)
 			continue;
 		if (is_added(net->nodes[i].desc)) {
 			ret = call_lower(net, i);
@@ -510,5 +535,7 @@ int net_lower(struct net *net, const struct accel_compile_opts *opts)
 		if (net->nodes[i].info.workspace_bytes > net->workspace_bytes)
 			net->workspace_bytes = net->nodes[i].info.workspace_bytes;
 	}
+	if (!ret)
+		ret = tell_packed(net, NULL, all, all);
 	return ret ? ret : net_order(net);
 }

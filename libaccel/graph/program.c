@@ -422,7 +422,8 @@ int accel_graph_compile(struct accel_ctx *ctx, struct accel_graph *graph,
 	if (!graph || !out)
 		return ctx_fail(ctx, -EINVAL, graph ? "program" : "graph", "NULL");
 	if (opts)
-		ret = opts_in(ctx, &o, sizeof(o), opts);
+		ret = opts_in_since(ctx, &o, sizeof(o), opts,
+				    offsetof(struct accel_compile_opts, progress));
 	if (!ret && !graph->output_count)
 		ret = ctx_fail(ctx, -EINVAL, "graph", "it has no output");
 	if (ret)

@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "accelctl.h"
+#include "interrupt.h"
 #include "kfile.h"
+#include "progress.h"
 
 static void out_of_memory(void)
 {
@@ -113,6 +115,10 @@ int ctl_fail_error(struct ctl *ctl, int status, const char *what, const struct a
 	const char *cause = error->text;
 	char text[512];
 
+	/* A bar that is not complete goes, also where no message follows. */
+	ctl_progress(NULL, 1, 1);
+	if (error->code == -ECANCELED && ctl_interrupted())
+		return CTL_INTERRUPTED;
 	if (!*cause)
 		cause = strerror(-error->code);
 	/* The message about a file may already begin with its name. */

@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "interrupt.h"
 #include "progress.h"
 
 #define WIDTH	40u
@@ -49,4 +50,11 @@ void ctl_progress(const char *what, uint64_t done, uint64_t total)
 		fputc(i < part ? '=' : ' ', stderr);
 	fprintf(stderr, "] %u %%\033[K", (unsigned int)(done * 100 / total));
 	fflush(stderr);
+}
+
+int ctl_repacking(void *user, uint64_t done, uint64_t total)
+{
+	(void)user;
+	ctl_progress("repacking weights", done, total);
+	return ctl_interrupted();
 }

@@ -15,4 +15,14 @@
  */
 void ctl_progress(const char *what, uint64_t done, uint64_t total);
 
+/**
+ * ctl_repacking - progress of struct accel_compile_opts: a bar; SIGINT ends it
+ * @user: unused
+ * @done: of @total
+ * @total: bytes of weights
+ *
+ * Return: was SIGINT received?
+ */
+int ctl_repacking(void *user, uint64_t done, uint64_t total);
+
 #endif /* ACCELCTL_PROGRESS_H */

@@ -525,10 +525,18 @@ struct accel_compile_opts {
 	uint32_t cache;
 	/** @precision: &enum accel_precision of products and convolutions */
 	uint32_t precision;
+	/**
+	 * @progress: called before weights of a node are packed, and at the end, with the bytes
+	 * that are done and the total, also in runs that plan for new values of symbols; or NULL.
+	 * It must not use the program; another result than 0 ends the call with -ECANCELED
+	 */
+	int (*progress)(void *user, uint64_t done, uint64_t all);
+	/** @user: argument of @progress */
+	void *user;
 };
 
 /** ACCEL_COMPILE_OPTS_INIT: default options: all passes */
-#define ACCEL_COMPILE_OPTS_INIT	{ sizeof(struct accel_compile_opts), 3, 0, 0, 0, 0 }
+#define ACCEL_COMPILE_OPTS_INIT	{ sizeof(struct accel_compile_opts), 3, 0, 0, 0, 0, NULL, NULL }
 
 /**
  * accel_graph_compile - compile a graph to a program
@@ -540,8 +548,8 @@ struct accel_compile_opts {
  * Without symbols everything is planned here. With symbols it is planned when a run first
  * uses their values, and kept.
  *
- * Return: 0; -EINVAL, -E2BIG options, or an invalid operation; -EOPNOTSUPP; -ENOMEM; errors
- * of plans. The context's error record names the node.
+ * Return: 0; -EINVAL, -E2BIG options, or an invalid operation; -EOPNOTSUPP; -ENOMEM; -ECANCELED;
+ * errors of plans. The context's error record names the node.
  */
 ACCEL_API int accel_graph_compile(struct accel_ctx *ctx, struct accel_graph *graph,
 				  const struct accel_compile_opts *opts,
@@ -589,7 +597,7 @@ ACCEL_API int accel_program_save(struct accel_program *program, const char *path
  * @path: file of accel_program_save(); must not be changed in place as long as the program
  *	exists
  * @opts: options that it must have been compiled with, or NULL: any; @cache applies to the
- *	loaded program
+ *	loaded program, @progress has no effect
  * @program: out
  *
  * The file is mapped: constants and packed weights are used in place, shared with other

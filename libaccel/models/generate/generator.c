@@ -466,8 +466,6 @@ static int take_opts(struct accel_generator_opts *o, const struct accel_generato
 	o->tokens = o->tokens ? o->tokens : 256;
 	o->tokens = o->tokens > o->batch ? o->tokens : o->batch;
 	o->drafted = o->drafted ? o->drafted : 4;
-	if (o->compile && o->compile->size != sizeof(*o->compile))
-		return o->compile->size < sizeof(*o->compile) ? -EINVAL : -E2BIG;
 	/* What it sees is another text each time: nothing that is kept is ever found again. */
 	if (o->encoder && (o->draft || o->lookup))
 		return -EINVAL;

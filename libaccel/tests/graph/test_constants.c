@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Constants: of types of blocks, which products and tables read where they lie; how long those are
- * there that were computed; those of which a file has few elements.
+ * there that were computed; those of which a file has few elements; how far packing them is.
  */
 #include <math.h>
 #include "onnxrun.h"
@@ -404,6 +404,120 @@ static void test_cut_lists(void **arg)
 	}
 }
 
+#define SIDE	64
+#define LAYERS	3
+
+/* What a callback was told, and when it is to end what calls it: at call @stop, from 1 on */
+struct told {
+	uint64_t done[8];
+	uint64_t all;
+	uint32_t count;
+	uint32_t stop;
+};
+
+static int tell(void *user, uint64_t done, uint64_t all)
+{
+	struct told *t = user;
+
+	assert_in_range(t->count, 0, 7);
+	assert_true(!t->count || t->all == all);
+	assert_true(!t->count || done > t->done[t->count - 1]);
+	t->all = all;
+	t->done[t->count++] = done;
+	return t->count == t->stop;
+}
+
+/* Products one behind the other, each by a matrix that doubles */
+static void add_layers(struct bed *bed, const float *w, int64_t rows)
+{
+	uint32_t x = add_input(bed, "x", ACCEL_F32, 2, DIMS(rows, SIDE)), i;
+	char name[16];
+
+	for (i = 0; i < LAYERS; i++) {
+		snprintf(name, sizeof(name), "layer%u", i);
+		x = add_gemm(bed, name, x, add_const(bed, ACCEL_F32, 2, DIMS(SIDE, SIDE),
+						     w + (size_t)i * SIDE * SIDE));
+	}
+	add_output(bed, "y", x);
+}
+
+static void check_layers(struct bed *bed, struct accel_state *s, struct told *t)
+{
+	struct accel_value v;
+	const float *y;
+
+	MUST(accel_state_run(s));
+	y = output(bed, s, 0, &v);
+	assert_true(y[0] == 1 << LAYERS && y[1] == 0 && y[2] == 3 << LAYERS);
+	assert_int_equal(t->all, LAYERS * SIDE * SIDE * sizeof(float));
+	assert_int_equal(t->count, LAYERS + 1);
+	assert_int_equal(t->done[0], 0);
+	assert_int_equal(t->done[LAYERS], t->all);
+}
+
+/* Packing says how far it is, and ends when it is told to; the next one finds all of it there. */
+static void test_progress(void **state)
+{
+	struct accel_compile_opts opts = ACCEL_COMPILE_OPTS_INIT;
+	struct accel_error e = ACCEL_ERROR_INIT;
+	float w[LAYERS * SIDE * SIDE] = { 0 }, a[SIDE] = { 1, 0, 3 };
+	struct told t = { .stop = 0 };
+	struct bed *bed = *state;
+	struct accel_program *p;
+	struct accel_state *s;
+	int64_t rows;
+	uint32_t i;
+
+	for (i = 0; i < LAYERS * SIDE; i++)
+		w[(size_t)i * SIDE + i % SIDE] = 2;
+	opts.progress = tell;
+	opts.user = &t;
+	add_layers(bed, w, 1);
+	for (t.stop = 1; t.stop <= LAYERS + 1; t.stop++, t.count = 0) {
+		assert_int_equal(accel_graph_compile(bed->ctx, bed->graph, &opts, &p), -ECANCELED);
+		assert_int_equal(t.count, t.stop);
+		assert_int_equal(accel_ctx_get_error(bed->ctx, &e), 0);
+		assert_int_equal(e.code, -ECANCELED);
+		if (t.stop <= LAYERS)
+			assert_int_equal(e.field[strlen("layer")], '0' + t.stop - 1);
+	}
+	t.stop = 0;
+	MUST(accel_graph_compile(bed->ctx, bed->graph, &opts, &p));
+	s = new_state(bed, p);
+	fill_input(s, 0, a, sizeof(a));
+	check_layers(bed, s, &t);
+	accel_state_destroy(s);
+	accel_program_unref(p);
+	/* Options of before there was one; nothing is packed */
+	opts.size = offsetof(struct accel_compile_opts, progress);
+	MUST(accel_graph_compile(bed->ctx, bed->graph, &opts, &p));
+	accel_program_unref(p);
+	opts.size--;
+	assert_int_equal(accel_graph_compile(bed->ctx, bed->graph, &opts, &p), -EINVAL);
+	opts.size = sizeof(opts);
+	opts.off = ACCEL_COMPILE_NO_REPACK;
+	MUST(accel_graph_compile(bed->ctx, bed->graph, &opts, &p));
+	accel_program_unref(p);
+	assert_int_equal(t.count, LAYERS + 1);
+	opts.off = 0;
+	/* With symbols it is the run. */
+	accel_graph_destroy(bed->graph);
+	assert_int_equal(accel_graph_create(&bed->graph), 0);
+	MUST_GRAPH(accel_graph_symbol(bed->graph, "rows", 1, 8, &rows));
+	add_layers(bed, w, rows);
+	t = (struct told) { .stop = 2 };
+	MUST(accel_graph_compile(bed->ctx, bed->graph, &opts, &p));
+	assert_int_equal(t.count, 0);
+	s = new_state(bed, p);
+	MUST(accel_state_set_input(s, 0, 2, DIMS(1, SIDE), NULL, 0));
+	memcpy(accel_state_get_input(s, 0, NULL), a, sizeof(a));
+	assert_int_equal(accel_state_run(s), -ECANCELED);
+	t = (struct told) { .stop = 0 };
+	check_layers(bed, s, &t);
+	accel_state_destroy(s);
+	accel_program_unref(p);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
 
 int main(void)
@@ -411,7 +525,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_blocks), TEST(test_blocks_misused), TEST(test_read_later),
 		TEST(test_sparse), TEST(test_sparse_twice), TEST(test_sparse_refused),
-		TEST(test_long_lists), TEST(test_cut_lists),
+		TEST(test_long_lists), TEST(test_cut_lists), TEST(test_progress),
 	};
 
 	return cmocka_run_group_tests_name("constants", tests, NULL, NULL);

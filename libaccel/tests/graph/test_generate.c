@@ -894,9 +894,9 @@ static void test_mistakes(void **state)
 	start(bed, 1);
 	opts.pages = 4;
 	opts.compile = &compile;
-	compile.size--;
+	compile.size = offsetof(struct accel_compile_opts, progress) - 1;
 	assert_int_equal(accel_generator_create(bed->ctx, bed->graph, &opts, &g), -EINVAL);
-	compile.size += 2;
+	compile.size = sizeof(compile) + 1;
 	assert_int_equal(accel_generator_create(bed->ctx, bed->graph, &opts, &g), -E2BIG);
 	opts.compile = NULL;
 	g = generator(bed, &opts);

@@ -240,6 +240,7 @@ int session_compile(struct session *s)
 		return ret;
 	compile.level = (uint32_t)s->opts->level;
 	compile.engine = s->opts->engine;
+	compile.progress = ctl_repacking;
 	compile.precision = s->opts->dtype == MODEL_BF16 ? ACCEL_PRECISION_BF16 :
 			    s->opts->dtype == MODEL_F16 ? ACCEL_PRECISION_F16 :
 			    ACCEL_PRECISION_KEEP;

@@ -320,3 +320,73 @@ lora() {
 	ctl 0 perplexity -m "$austen" -d sw --input-ids "$(jq -r '.eval_first_257_ids | join(",")' "$austen/golden.json")" --json
 	json ".tokens == 256 and (.nll - $(jq .eval_nll_first_256 "$austen/golden.json") | fabs) < 0.001"
 }
+
+# wide FOLDER: LLaMA of 4 layers with 68 MB of weights, all zero, which take no room
+wide() {
+	mkdir "$1"
+	python3 - "$HF/hf/llama/config.json" "$1" <<-'END'
+		import json, struct, sys
+		with open(sys.argv[1]) as file:
+		    config = json.load(file)
+		del config['head_dim']
+		config |= dict(hidden_size=512, intermediate_size=2048, num_hidden_layers=4, num_attention_heads=8, num_key_value_heads=8)
+		with open(sys.argv[2] + '/config.json', 'w') as file:
+		    json.dump(config, file)
+		shapes = {'model.embed_tokens': (300, 512), 'lm_head': (300, 512), 'model.norm': (512,)}
+		for layer in range(4):
+		    shapes |= {'model.layers.%d.%s' % (layer, name): shape for names, shape in (
+		        ('self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.o_proj', (512, 512)),
+		        ('mlp.gate_proj mlp.up_proj', (2048, 512)), ('mlp.down_proj', (512, 2048)),
+		        ('input_layernorm post_attention_layernorm', (512,))) for name in names.split()}
+		tensors, at = {}, 0
+		for name, shape in shapes.items():
+		    end = at + 4 * shape[0] * (shape[1] if len(shape) > 1 else 1)
+		    tensors[name + '.weight'] = dict(dtype='F32', shape=shape, data_offsets=(at, end))
+		    at = end
+		header = json.dumps(tensors).encode()
+		with open(sys.argv[2] + '/model.safetensors', 'wb') as file:
+		    file.write(struct.pack('<Q', len(header)) + header)
+		    file.truncate(8 + len(header) + at)
+	END
+}
+
+# Time passes a hundred times as fast, so that a bar is there without waiting for it. With STOP in the environment SIGINT comes
+# before anything has begun.
+@test "weights that are repacked have a bar on a terminal, and Ctrl-C ends that" {
+	local fast=$BATS_TEST_TMPDIR/fast.so wide=$BATS_TEST_TMPDIR/wide what
+	"${CC:-cc}" -shared -fPIC -o "$fast" -xc - <<-'END'
+		#include <signal.h>
+		#include <stdlib.h>
+		#include <sys/syscall.h>
+		#include <time.h>
+		#include <unistd.h>
+
+		int clock_gettime(clockid_t clock, struct timespec *t)
+		{
+			int ret = syscall(SYS_clock_gettime, clock, t);
+			unsigned long long ns = (t->tv_sec * 1000000000ull + t->tv_nsec) * 100;
+
+			if (clock != CLOCK_MONOTONIC)
+				return ret;
+			if (getenv("STOP"))
+				raise(SIGINT);
+			t->tv_sec = ns / 1000000000;
+			t->tv_nsec = ns % 1000000000;
+			return ret;
+		}
+	END
+	wide "$wide"
+	what="generate -m $wide -d sw --input-ids 1,2 -n 1 --greedy --ignore-eos --no-cache"
+	script -qec "LD_PRELOAD=$fast accelctl $what" /dev/null </dev/null >"$BATS_TEST_TMPDIR/typescript" 3>&-
+	grep -q 'repacking weights \[=* *\] [0-9]* %' "$BATS_TEST_TMPDIR/typescript"
+	# shellcheck disable=SC2086 # words
+	run --separate-stderr env LD_PRELOAD="$fast" accelctl $what
+	[ "$status" = 0 ]
+	lacks "$stderr" repacking
+	for what in "$what --json" "model run $wide -d sw --no-cache"; do
+		# shellcheck disable=SC2086 # words
+		run --separate-stderr env --default-signal=INT STOP=1 LD_PRELOAD="$fast" accelctl $what
+		[ "$status" = 130 ]
+		[ -z "$output$stderr" ]
+	done
+}

@@ -10,6 +10,7 @@
 #include <accel/embed.h>
 
 #include "npy.h"
+#include "progress.h"
 #include "text.h"
 
 /* Default context: the memory of attention grows with it. */
@@ -134,6 +135,7 @@ static int open_model(struct embed *e)
 	opts.tokenizer = e->s.tokenizer;
 	compile.off = o->no_repack ? ACCEL_COMPILE_NO_REPACK : 0;
 	compile.precision = o->dtype;
+	compile.progress = ctl_repacking;
 	opts.compile = &compile;
 	ret = accel_embedder_create(e->s.ctx, model, &opts, &error, &e->embedder);
 	accel_model_close(model);

@@ -9,6 +9,7 @@
 #include <accel/speech.h>
 
 #include "interrupt.h"
+#include "progress.h"
 #include "text.h"
 
 enum { FORMAT_TEXT, FORMAT_SRT, FORMAT_VTT, FORMAT_JSON };
@@ -103,6 +104,7 @@ static int hear(void *user, const struct accel_speech_segment *g)
 static int open_all(struct transcript *t, const char *file)
 {
 	struct accel_speech_opts opts = ACCEL_SPEECH_OPTS_INIT;
+	struct accel_compile_opts compile = ACCEL_COMPILE_OPTS_INIT;
 	struct accel_ctx_opts ctx = ACCEL_CTX_OPTS_INIT;
 	const struct text_opts *o = t->s.opts;
 	struct accel_vad_opts vad = ACCEL_VAD_OPTS_INIT;
@@ -126,6 +128,8 @@ static int open_all(struct transcript *t, const char *file)
 		     (o->no_condition ? ACCEL_SPEECH_NO_CONDITION : 0) |
 		     (o->dtype ? ACCEL_SPEECH_INT8 : 0);
 	opts.language = o->language;
+	compile.progress = ctl_repacking;
+	opts.compile = &compile;
 	opts.beams = (uint32_t)o->beams;
 	opts.best_of = (uint32_t)o->best_of;
 	opts.patience = (float)o->patience;

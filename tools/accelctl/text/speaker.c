@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "progress.h"
 #include "text.h"
 
 #define TEXT_MAX	(256u << 20)
@@ -173,6 +174,14 @@ static uint32_t pages_of(const struct text_opts *o)
 	return (uint32_t)(all + beams * (answer < all ? answer : all));
 }
 
+/* Once there is a generator, SIGINT ends an answer, and not what the generator does for it. */
+static int on_repacking(void *user, uint64_t done, uint64_t total)
+{
+	const struct speaker *s = user;
+
+	return ctl_repacking(NULL, done, total) && !s->generator;
+}
+
 static int open_generator(struct speaker *s)
 {
 	struct accel_generator_opts opts = ACCEL_GENERATOR_OPTS_INIT;
@@ -196,6 +205,8 @@ static int open_generator(struct speaker *s)
 		opts.tokenizer = s->tokenizer;
 		compile.off = s->opts->no_repack ? ACCEL_COMPILE_NO_REPACK : 0;
 		compile.precision = s->opts->dtype;
+		compile.progress = on_repacking;
+		compile.user = s;
 		opts.compile = &compile;
 		ret = accel_generator_create(s->ctx, graph, &opts, &s->generator);
 		if (ret)
