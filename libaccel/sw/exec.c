@@ -149,6 +149,8 @@ static bool next_stage(struct sw_fence *run, struct sw_exec *exec,
 			return false;
 		}
 		exec->phase = 0;
+		if (!exec->task)
+			sw_ahead(exec);
 		if (!load_task(run, exec, slot))
 			return false;
 	}

@@ -233,6 +233,7 @@ int sw_job_prepare(struct accel_job *base)
 		job_release(job);
 		return ret;
 	}
+	sw_ahead_prepare(job);
 	return 0;
 
 err_nomem:

@@ -10,6 +10,7 @@
  *	team.c		threads, and the distribution of work
  *	sched.c		runs: order, dependencies, outcome
  *	exec.c		execution of tiles
+ *	ahead.c		weights of files that will be needed
  *	work.c		memory that the threads of a run share
  *	trace.c		events for accelctl trace
  *	kernels/	tuned kernels for whole operations
@@ -158,6 +159,12 @@ struct sw_job {
 	/* ACCEL_JOB_UNORDERED: operations that depend on operation i */
 	uint32_t *next_start;
 	uint32_t *next;
+	/*
+	 * an operation has weights that are read from a file when they are accessed; pages that
+	 * the process had waited for when the last run began, or SW_AHEAD_*
+	 */
+	bool lazy;
+	_Atomic int64_t waits;
 };
 
 void sw_plan_host(const struct accel_plan *plan, struct plan_host *host);
@@ -204,6 +211,25 @@ struct sw_work {
 	void *mem;
 };
 
+/* There was no run; the last one has asked for pages. */
+#define SW_AHEAD_NEW	(-1)
+#define SW_AHEAD_ASKED	(-2)
+
+/*
+ * Reading ahead: does the run look whether it waits, does it ask; pages that the process had waited
+ * for when it began, and weights that it has read; operations begin .. end - 1 have been asked for,
+ * with @bytes of weights
+ */
+struct sw_ahead {
+	bool looks;
+	bool asks;
+	int64_t waits;
+	uint64_t read;
+	uint32_t begin;
+	uint32_t end;
+	uint64_t bytes;
+};
+
 /*
  * A part: a sequence of operations that is run, which is all of an ordered job, or one
  * operation of an unordered one. Protected by the team's lock, except for the atomics, and for
@@ -218,6 +244,7 @@ struct sw_exec {
 	/* remaining operations: op .. op_end - 1 */
 	uint32_t op;
 	uint32_t op_end;
+	struct sw_ahead ahead;
 	/* task of the operation, phase of the task */
 	uint32_t task;
 	uint32_t phase;
@@ -507,6 +534,11 @@ void sw_exec_work(struct sw_team *team, struct sw_exec *exec, struct sw_slot *sl
 /* Must the thread stop running tiles? */
 bool sw_exec_leaves(const struct sw_slot *slot);
 void sw_run_inline(struct sw_fence *run, struct sw_slot *slot);
+
+/* ahead.c */
+void sw_ahead_prepare(struct sw_job *job);
+/* An operation of a part begins: ask for the pages of weights of those behind it. */
+void sw_ahead(struct sw_exec *exec);
 
 /* work.c */
 struct sw_work *sw_work_get(struct sw_team *team, size_t size);
