@@ -12,121 +12,135 @@
 /* --- columns as an image ----------------------------------------------------------------- */
 
 /*
- * Elements of all columns, and of an image with its padding, at most: a file of a few lines has
- * a list of so many places made when it is opened.
+ * Elements of all columns, and of an image with its padding, at most, where a file says how many: one
+ * of a few lines has a list of so many places made when it is opened.
  */
 #define MAX_COLUMNS	(1 << 24)
 
 /**
- * struct columns - how an image was cut into columns
- * @w: a column is a window of it
+ * struct columns - how an image was cut into columns; numbers are S64 [1]
+ * @w: a column is a window of it; its size is not here
  * @image: sizes of the image
  * @padded: with the padding around
+ * @block: sizes of a window
  * @steps: windows along each dimension
- * @taps: elements of a window
- * @all: elements of the image with the padding
- * @count: elements of all windows
  */
 struct columns {
 	struct window w;
-	int64_t image[3];
-	int64_t padded[3];
-	int64_t steps[3];
-	int64_t taps;
-	int64_t all;
-	int64_t count;
+	uint32_t image[3];
+	uint32_t padded[3];
+	uint32_t block[3];
+	uint32_t steps[3];
 };
 
-static int read_columns(struct import *im, struct columns *c)
+/* Sizes that the file says: do they go together? */
+static int check_columns(struct import *im, const struct columns *c, const int64_t *image,
+			 const int64_t *block)
 {
-	int64_t block[3], reach;
-	uint32_t i, n = 0;
-	int ret;
+	int64_t all = 1, count = 1, taps = 1, padded, reach, steps;
+	uint32_t i;
 
-	if (!im_numbers(&im->in[1], c->image, &c->w.n, 3) || !im_numbers(&im->in[2], block, &n, 3))
-		return im_fail(im, -EOPNOTSUPP,
-			       "the sizes of its image, or of its blocks, are not constant, or more than 3");
-	if (im->in[0].rank != 3 || !n || n != c->w.n)
-		return im_fail(im, -EBADMSG, "%u sizes, %u of a block, %u dimensions", c->w.n, n,
-			       im->in[0].rank);
-	for (i = 0; i < n; i++) {
-		if (c->image[i] < 1 || c->image[i] > MAX_COLUMNS || block[i] < 1 ||
-		    block[i] > 65536)
+	for (i = 0; i < c->w.n; i++) {
+		if (image[i] < 1 || image[i] > MAX_COLUMNS || block[i] < 1 || block[i] > 65536)
 			return im_fail(im, -EBADMSG, "an image of %lld in blocks of %lld",
-				       (long long)c->image[i], (long long)block[i]);
-		c->w.kernel[i] = (uint32_t)block[i];
-	}
-	ret = read_window(im, &c->w, true);
-	for (i = 0; i < n && !ret; i++)
-		if (c->w.kernel[i] != block[i])
-			ret = im_fail(im, -EBADMSG, "a kernel_shape that is not that of its blocks");
-	if (ret)
-		return ret;
-	c->taps = c->all = c->count = 1;
-	for (i = 0; i < n; i++) {
+				       (long long)image[i], (long long)block[i]);
+		if (im_attr(im, "kernel_shape", ATTR_INTS) && c->w.kernel[i] != block[i])
+			return im_fail(im, -EBADMSG, "a kernel_shape that is not that of its blocks");
 		reach = (block[i] - 1) * c->w.dilation[i] + 1;
-		c->padded[i] = c->image[i] + c->w.before[i] + c->w.after[i];
-		if (reach > c->padded[i])
+		padded = image[i] + c->w.before[i] + c->w.after[i];
+		if (reach > padded)
 			return im_fail(im, -EBADMSG, "a block reaches %lld of %lld",
-				       (long long)reach, (long long)c->padded[i]);
-		c->steps[i] = (c->padded[i] - reach) / c->w.stride[i] + 1;
-		c->taps *= block[i];
-		if (__builtin_mul_overflow(c->all, c->padded[i], &c->all) ||
-		    __builtin_mul_overflow(c->count, block[i] * c->steps[i], &c->count) ||
-		    c->all > MAX_COLUMNS || c->count > MAX_COLUMNS)
+				       (long long)reach, (long long)padded);
+		steps = (padded - reach) / c->w.stride[i] + 1;
+		taps *= block[i];
+		if (__builtin_mul_overflow(all, padded, &all) ||
+		    __builtin_mul_overflow(count, block[i] * steps, &count) ||
+		    all > MAX_COLUMNS || count > MAX_COLUMNS)
 			return im_fail(im, -EOPNOTSUPP, "an image, or columns, of more than %d elements",
 				       MAX_COLUMNS);
 	}
-	if ((!im_is_symbol(im, 0, 1) && im->in[0].dims[1] % c->taps) ||
-	    (!im_is_symbol(im, 0, 2) && im->in[0].dims[2] != c->count / c->taps))
+	if ((!im_is_symbol(im, 0, 1) && im->in[0].dims[1] % taps) ||
+	    (!im_is_symbol(im, 0, 2) && im->in[0].dims[2] != count / taps))
 		return im_fail(im, -EBADMSG, "%lld rows of %lld columns, for blocks of %lld and %lld",
 			       (long long)im->in[0].dims[1], (long long)im->in[0].dims[2],
-			       (long long)c->taps, (long long)(c->count / c->taps));
+			       (long long)taps, (long long)(count / taps));
 	return 0;
 }
 
-/* The next of all indices below @n, the last dimension first; false: they are through. */
-static bool next_of(uint32_t rank, const uint32_t *n, uint32_t *at)
+/* Number @k of input @index, a list */
+static uint32_t size_in(struct import *im, uint32_t index, uint32_t k)
 {
-	while (rank-- > 0) {
-		if (++at[rank] < n[rank])
-			return true;
-		at[rank] = 0;
-	}
-	return false;
+	return v_cast(im, v_slice(im, v_in(im, index), 0, k, (int64_t)k + 1, 1), ACCEL_HOST_S64);
 }
 
-/* Where each element of the columns lies in the image with its padding: S32 [count, 1] */
-static uint32_t places_of(struct import *im, const struct columns *c)
+static int read_columns(struct import *im, struct columns *c)
 {
-	uint32_t tap[3] = { 0 }, at[3] = { 0 }, steps[3], i, out = NO_VALUE;
-	struct accel_value v = ACCEL_VALUE_INIT;
-	int32_t *list = malloc((size_t)c->count * sizeof(*list)), *to = list;
-	int64_t place;
+	const struct ref *sizes = &im->in[1], *blocks = &im->in[2];
+	int64_t image[3], block[3];
+	uint32_t i, n, rest, ones;
+	int ret;
 
-	if (!list) {
-		im_fail(im, -ENOMEM, "out of memory");
-		return NO_VALUE;
-	}
+	for (i = 1; i <= 2; i++)
+		if (im->in[i].rank != 1 || im_is_symbol(im, i, 0) || im->in[i].dims[0] > 3)
+			return im_fail(im, -EOPNOTSUPP, "input %u is not a list of up to 3 sizes", i);
+	c->w.n = (uint32_t)sizes->dims[0];
+	if (im->in[0].rank != 3 || !c->w.n || c->w.n != blocks->dims[0])
+		return im_fail(im, -EBADMSG, "%u sizes, %lld of a block, %u dimensions", c->w.n,
+			       (long long)blocks->dims[0], im->in[0].rank);
 	for (i = 0; i < c->w.n; i++)
-		steps[i] = (uint32_t)c->steps[i];
-	do {
-		do {
-			for (i = 0, place = 0; i < c->w.n; i++)
-				place = place * c->padded[i] + (int64_t)at[i] * c->w.stride[i] +
-					(int64_t)tap[i] * c->w.dilation[i];
-			*to++ = (int32_t)place;
-		} while (next_of(c->w.n, steps, at));
-	} while (next_of(c->w.n, c->w.kernel, tap));
-	v.type = ACCEL_S32;
-	v.rank = 2;
-	v.dims[0] = c->count;
-	v.dims[1] = 1;
-	if (im_graph(im, accel_graph_constant(im->model->graph, &v, list, free, list, &out))) {
-		free(list);
-		return NO_VALUE;
+		c->w.kernel[i] = 1;
+	ret = read_window(im, &c->w, true);
+	if (!ret && im_numbers(sizes, image, &n, 3) && im_numbers(blocks, block, &n, 3))
+		ret = check_columns(im, c, image, block);
+	for (i = 0; i < c->w.n && !ret; i++) {
+		c->image[i] = size_in(im, 1, i);
+		c->block[i] = size_in(im, 2, i);
+		c->padded[i] = v_with(im, ACCEL_BINARY_ADD, c->image[i],
+				      (double)c->w.before[i] + c->w.after[i]);
+		rest = v_with(im, ACCEL_BINARY_ADD, c->block[i], -1);
+		rest = v_with(im, ACCEL_BINARY_MUL, rest, c->w.dilation[i]);
+		rest = v_binary(im, ACCEL_BINARY_SUB, c->padded[i], rest);
+		rest = v_with(im, ACCEL_BINARY_ADD, rest, -1);
+		/* None where a block reaches further than the image, which then does not fit */
+		ones = v_with(im, ACCEL_BINARY_QUOT, rest, c->w.stride[i]);
+		ones = v_with(im, ACCEL_BINARY_ADD, ones, 1);
+		c->steps[i] = v_select(im, v_with(im, ACCEL_BINARY_LT, rest, 0),
+				       v_number(im, ACCEL_HOST_S64, 0), ones);
 	}
-	return out;
+	return ret ? ret : im->error.code;
+}
+
+/* The product of a list of numbers */
+static uint32_t product_of(struct import *im, uint32_t n, const uint32_t *list)
+{
+	return v_reduce(im, ACCEL_REDUCE_PROD, 0, ACCEL_AXIS(0), v_concat(im, 0, n, list));
+}
+
+/*
+ * Where each of @count elements of the columns lies in the image with its padding, S32: the number
+ * of an element is that of a tap, and then that of a window, each of as many digits as there are
+ * dimensions.
+ */
+static uint32_t places_of(struct import *im, const struct columns *c, uint32_t count)
+{
+	const int64_t zero = 0;
+	uint32_t left = v_iota(im, v_shaped_to(im, ACCEL_SHAPE_SQUEEZE, count, 1, &zero));
+	uint32_t i, k, base, digit, by, step = v_ints(im, 1, (int64_t[]){ 1 }), out = NO_VALUE;
+
+	for (k = 0; k < 2; k++) {
+		for (i = c->w.n, by = step; i-- > 0;) {
+			base = k ? c->block[i] : c->steps[i];
+			digit = v_binary(im, ACCEL_BINARY_REM, left, base);
+			left = v_binary(im, ACCEL_BINARY_QUOT, left, base);
+			digit = v_with(im, ACCEL_BINARY_MUL, digit,
+				       k ? c->w.dilation[i] : c->w.stride[i]);
+			digit = v_binary(im, ACCEL_BINARY_MUL, digit, by);
+			out = out == NO_VALUE ? digit :
+			      v_binary(im, ACCEL_BINARY_ADD, out, digit);
+			by = v_binary(im, ACCEL_BINARY_MUL, by, c->padded[i]);
+		}
+	}
+	return v_cast(im, out, ACCEL_S32);
 }
 
 /*
@@ -137,7 +151,8 @@ static int col2im(struct import *im, uint32_t arg)
 {
 	static const uint32_t first[] = { 2, 0, 1 }, last[] = { 1, 2, 0 };
 	struct accel_scatter_desc d = ACCEL_SCATTER_DESC_INIT;
-	uint32_t i, x = v_in(im, 0), shape[3], outer, y;
+	uint32_t i, x = v_in(im, 0), shape[3], outer, taps, places, y;
+	const int64_t one = 1;
 	struct columns c = { 0 };
 	int ret = im_need(im, 3);
 
@@ -147,23 +162,31 @@ static int col2im(struct import *im, uint32_t arg)
 	if (ret)
 		return ret;
 	/* All sizes are told: an empty batch is of any number of channels. */
+	taps = product_of(im, c.w.n, c.block);
 	shape[0] = v_shape_of(im, x, 0, 1);
-	shape[1] = v_with(im, ACCEL_BINARY_QUOT, v_shape_of(im, x, 1, 2), (double)c.taps);
-	shape[2] = v_ints(im, 1, &c.count);
+	shape[1] = v_binary(im, ACCEL_BINARY_QUOT, v_shape_of(im, x, 1, 2), taps);
+	shape[2] = v_binary(im, ACCEL_BINARY_MUL, v_shape_of(im, x, 2, 3), taps);
 	x = v_reshape(im, x, 3, shape);
 	outer = v_shape_of(im, x, 0, 2);
-	shape[0] = v_ints(im, 1, &c.all);
-	shape[1] = outer;
-	y = v_fill(im, im->in[0].type, v_concat(im, 0, 2, shape), 0);
+	/* Nothing yet, as large as two lists say: a guess of one alone would not fit the other. */
+	shape[0] = product_of(im, c.w.n, c.padded);
+	shape[1] = shape[2] = v_ints(im, 1, &one);
+	y = v_reshape(im, v_fill(im, im->in[0].type, shape[0], 0), 3, shape);
+	shape[2] = outer;
+	y = v_shaped(im, ACCEL_SHAPE_EXPAND, y, v_concat(im, 0, 2, shape + 1));
+	/* As many as there are in columns: others are an error. */
+	shape[0] = v_binary(im, ACCEL_BINARY_MUL, taps, product_of(im, c.w.n, c.steps));
+	places = v_reshape(im, places_of(im, &c, v_shape_of(im, x, 2, 3)), 2, shape);
 	d.func = ACCEL_SCATTER_ND;
 	d.reduce = ACCEL_SCATTER_ADD;
-	y = v_scatter(im, &d, y, places_of(im, &c), v_transpose(im, x, first));
+	y = v_scatter(im, &d, y, places, v_transpose(im, x, first));
 	shape[0] = outer;
-	shape[1] = v_ints(im, c.w.n, c.padded);
+	shape[1] = v_concat(im, 0, c.w.n, c.padded);
 	y = v_reshape(im, v_transpose(im, y, last), 2, shape);
 	for (i = 0; i < c.w.n; i++)
-		if (c.padded[i] != c.image[i])
-			y = v_slice(im, y, 2 + i, c.w.before[i], c.w.before[i] + c.image[i], 1);
+		if (c.w.before[i] || c.w.after[i])
+			y = v_slice(im, y, 2 + i, c.w.before[i],
+				    c.w.after[i] ? -(int64_t)c.w.after[i] : INT64_MAX, 1);
 	return v_give(im, 0, y);
 }
 

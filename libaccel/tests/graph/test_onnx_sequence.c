@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Sequences and optional values of ONNX, which are gone when a file has been read.
+ * Sequences and optional values of ONNX, which are gone when a file has been read; sizes that are
+ * inputs, which are known when it runs.
  */
 #include "onnxrun.h"
 
@@ -313,11 +314,73 @@ static void test_no_iteration(void **arg)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
 
+/* --- sizes that are inputs ---------------------------------------------------------------------- */
+
+/* Columns of images whose sizes are inputs, others in the next run; a border is cut off. */
+static void test_columns(void **arg)
+{
+	static const struct {
+		int64_t image[2];
+		int32_t block[2];
+		int64_t columns;
+		float want[4];
+	} runs[] = {
+		{ { 1, 3 }, { 1, 2 }, 3, { 6, 8, 6 } },
+		{ { 2, 2 }, { 2, 1 }, 3, { 2, 3, 5, 6 } },
+		{ { 1, 4 }, { 1, 2 }, 4, { 7, 9, 14, 20 } },
+	};
+	static const float x[8] = { 1, 2, 3, 4, 5, 6, 10, 20 };
+	struct tested *t = BEGIN(*arg, IO("x", F32, x, 1, 2, -1), IO("image", S64, NULL, 2),
+				 IO("block", S32, NULL, 2));
+	struct bytes n = op(NULL, "Col2Im", "x image block", "y");
+	struct runner r;
+	uint32_t level, i;
+
+	attr_ints(&n, "pads", 4, DIMS(0, 1, 0, 0));
+	add_op(t, &n);
+	put_name(&t->g, 12, "y");
+	for (level = 0; level <= 3; level += 3) {
+		r = start(t, level);
+		for (i = 0; i < COUNT(runs); i++) {
+			const int64_t *image = runs[i].image;
+
+			set(&r, 0, 3, (int64_t[]){ 1, 2, runs[i].columns }, x,
+			    (size_t)runs[i].columns * 2 * sizeof(*x));
+			set(&r, 1, 1, DIMS(2), image, sizeof(runs[i].image));
+			set(&r, 2, 1, DIMS(2), runs[i].block, sizeof(runs[i].block));
+			run(&r);
+			has(&r, 0, 4, (uint32_t)(image[0] * image[1]), runs[i].want);
+		}
+		stop(&r);
+	}
+}
+
+/* Sizes that do not go together are found when they are known. */
+static void test_columns_wrong(void **arg)
+{
+	static const int64_t bad[][4] = {
+		{ 0, 3, 1, 2 }, { 3, INT64_MAX, 1, 2 }, { 3, 3, 1, 0 }, { 3, 3, 1, -1 },
+		{ 3, 3, 1, 4 }, { 3, -1, 1, 2 }, { 1 << 30, 1 << 30, 1, 2 }, { 3, 4, 1, 2 },
+		{ 6, 1, 1, 4 },
+	};
+	static const float x[12];
+	struct tested *t;
+	uint32_t i;
+
+	for (i = 0; i < COUNT(bad); i++) {
+		t = BEGIN(*arg, IO("x", F32, x, 1, 2, 6), IO("image", S64, bad[i], 2),
+			  IO("block", S64, bad[i] + 2, 2));
+		ONE(t, NULL, "Col2Im", "x image block", "y");
+		must_fail(t, -EINVAL, "node y (Col2Im)");
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_places), TEST(test_split), TEST(test_optional), TEST(test_refused),
 		TEST(test_outputs), TEST(test_batches), TEST(test_no_iteration),
+		TEST(test_columns), TEST(test_columns_wrong),
 	};
 
 	return cmocka_run_group_tests_name("onnx_sequence", tests, NULL, NULL);
