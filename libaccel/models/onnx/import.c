@@ -31,7 +31,7 @@ const struct op *find_op(struct slice name, struct slice domain)
 		{ NULL, onnx_loss }, { NULL, onnx_rnn },
 		{ NULL, onnx_random }, { NULL, onnx_sample }, { NULL, onnx_sequence },
 		{ NULL, onnx_signal }, { NULL, onnx_window }, { NULL, onnx_region },
-		{ NULL, onnx_quant },
+		{ NULL, onnx_einsum }, { NULL, onnx_quant },
 		{ NULL, onnx_attention }, { "com.microsoft", onnx_ms_quant },
 		{ "com.microsoft", onnx_ms }, { "com.microsoft", onnx_ms_attention },
 		{ "ai.onnx.preview.training", onnx_train },

@@ -328,7 +328,8 @@ struct op {
 extern const struct op onnx_math[], onnx_shape[], onnx_flow[], onnx_nn[], onnx_conv[],
 	onnx_index[], onnx_image[], onnx_resize[], onnx_loss[], onnx_rnn[], onnx_random[],
 	onnx_region[], onnx_sample[], onnx_sequence[], onnx_signal[], onnx_train[], onnx_window[],
-	onnx_quant[], onnx_attention[], onnx_ms_quant[], onnx_ms[], onnx_ms_attention[];
+	onnx_einsum[], onnx_quant[], onnx_attention[], onnx_ms_quant[], onnx_ms[],
+	onnx_ms_attention[];
 
 /* --- file.c, tensor.c, sparse.c --------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Windows of signals, Fourier transforms as products, determinants, sums by subscripts.
+ * Windows of signals, Fourier transforms as products, determinants.
  */
 #include <errno.h>
 #include <math.h>
@@ -202,70 +202,119 @@ static uint32_t mirrored(struct import *im, uint32_t bins, uint32_t length, uint
 	return v_select(im, alone, v_number(im, type, 1), v_number(im, type, 2));
 }
 
-static int dft(struct import *im, uint32_t arg)
-{
-	bool inverse = im_int(im, "inverse", 0), half = im_int(im, "onesided", 0);
-	uint32_t order[ACCEL_GRAPH_MAX_RANK], back[ACCEL_GRAPH_MAX_RANK], i, n = 0, axis = 0;
-	int64_t along = im->opset < 20 ? im_int(im, "axis", 1) : -2;
-	uint32_t length, count, list[2], from, bins;
-	struct spectrum x;
-	uint32_t shape = NO_VALUE;
-	const struct ref *in;
-	int ret = im_need(im, 1);
+/**
+ * struct axis - the dimension of a transform, which may be known only when it runs
+ * @sizes: of all dimensions but that of the parts, S64
+ * @here: which of them it is, BOOL
+ * @around: how many elements lie before it and behind it, S64 [1] each
+ */
+struct axis {
+	uint32_t sizes;
+	uint32_t here;
+	uint32_t around[2];
+};
 
-	(void)arg;
-	if (ret)
-		return ret;
-	in = &im->in[0];
-	if (im_input(im, 2)->here && !im_numbers(im_input(im, 2), &along, &count, 1))
-		return im_fail(im, -EOPNOTSUPP, "its axis is not constant");
-	ret = check_parts(im, in, half, inverse);
-	if (!ret)
-		ret = im_axis(im, along, in->rank, &axis);
-	if (!ret && (axis + 1 == in->rank || in->rank < 2))
+static int read_dft_axis(struct import *im, struct axis *a)
+{
+	const struct ref *in = &im->in[0], *axis = im_input(im, 2);
+	int64_t along = im->opset < 20 ? im_int(im, "axis", 1) : -2;
+	const bool late = axis->here && !im_numbers(axis, &along, &(uint32_t){ 0 }, 1);
+	uint32_t i, known = 0, at, index, one;
+	int ret = 0;
+
+	if (in->rank < 2)
+		ret = im_fail(im, -EBADMSG, "its axis is that of the parts");
+	else if (!late)
+		ret = im_axis(im, along, in->rank, &known);
+	if (!ret && known + 1 == in->rank)
 		ret = im_fail(im, -EBADMSG, "its axis is that of the parts");
 	if (ret)
 		return ret;
-	length = lone(im, v_shape_of(im, in->value, axis, (int64_t)axis + 1));
+	at = late ? lone(im, axis->value) : v_number(im, ACCEL_HOST_S64, known);
+	if (late)
+		at = v_select(im, v_with(im, ACCEL_BINARY_LT, at, 0),
+			      v_with(im, ACCEL_BINARY_ADD, at, in->rank), at);
+	a->sizes = v_shape_of(im, in->value, 0, (int64_t)in->rank - 1);
+	index = v_iota(im, v_number(im, ACCEL_HOST_S64, in->rank - 1));
+	a->here = v_binary(im, ACCEL_BINARY_EQ, index, at);
+	one = v_number(im, ACCEL_HOST_S64, 1);
+	for (i = 0; i < 2; i++) {
+		a->around[i] = v_binary(im, i ? ACCEL_BINARY_GT : ACCEL_BINARY_LT, index, at);
+		a->around[i] = v_select(im, a->around[i], a->sizes, one);
+		a->around[i] = v_reduce(im, ACCEL_REDUCE_PROD, 0, ACCEL_AXIS(0), a->around[i]);
+	}
+	return im->error.code;
+}
+
+/* In three dimensions: that of the transform is the middle one, or the @last */
+static uint32_t reshape_around(struct import *im, uint32_t a, const struct axis *axis,
+			       uint32_t length, bool last)
+{
+	const uint32_t list[] = { axis->around[0], last ? axis->around[1] : length,
+				  last ? length : axis->around[1] };
+
+	return v_reshape(im, a, 3, list);
+}
+
+static int dft(struct import *im, uint32_t arg)
+{
+	static const uint32_t order[] = { 0, 2, 1 };
+	bool inverse = im_int(im, "inverse", 0), half = im_int(im, "onesided", 0);
+	uint32_t length, list[2], from, bins, i;
+	const int64_t last = (int64_t)im->in[0].rank - 1;
+	struct axis axis;
+	struct spectrum x;
+	int ret = im_need(im, 1);
+
+	(void)arg;
+	if (!ret)
+		ret = check_parts(im, &im->in[0], half, inverse);
+	if (!ret)
+		ret = read_dft_axis(im, &axis);
+	if (ret)
+		return ret;
+	x.re = part_of(im, &im->in[0], 0, half && !inverse ? 1 : 2);
+	x.im = part_of(im, &im->in[0], 1, half && !inverse ? 1 : 2);
+	/* One that is no dimension has no elements, which does not fit. */
+	length = v_select(im, axis.here, axis.sizes, v_number(im, ACCEL_HOST_S64, 0));
+	length = v_reduce(im, ACCEL_REDUCE_SUM, 0, ACCEL_AXIS(0), length);
+	x.re = reshape_around(im, x.re, &axis, length, false);
+	if (x.im != NO_VALUE)
+		x.im = reshape_around(im, x.im, &axis, length, false);
+	length = lone(im, v_shape_of(im, x.re, 1, 2));
 	if (im_input(im, 1)->here)
 		length = lone(im, v_in(im, 1));
 	else if (half && inverse)
 		length = v_with(im, ACCEL_BINARY_MUL, v_with(im, ACCEL_BINARY_ADD, length, -1), 2);
 	from = bins_of(im, length, half && inverse);
 	bins = bins_of(im, length, half && !inverse);
-	for (i = 0; i + 1 < in->rank; i++)
-		if (i != axis)
-			order[n++] = i;
-	order[n++] = axis;
-	for (i = 0; i < n; i++)
-		back[order[i]] = i;
-	x.re = part_of(im, in, 0, half && !inverse ? 1 : 2);
-	x.im = part_of(im, in, 1, half && !inverse ? 1 : 2);
-	list[1] = listed(im, from);
+	/* All sizes are told: of no signals what is left is not. */
+	list[0] = v_binary(im, ACCEL_BINARY_MUL, axis.around[0], axis.around[1]);
 	for (i = 0; i < 2; i++) {
 		uint32_t *v = i ? &x.im : &x.re;
 
 		if (*v == NO_VALUE)
 			continue;
 		if (im_input(im, 1)->here)
-			*v = resized(im, *v, axis, from);
-		*v = v_transpose(im, *v, order);
-		/* All sizes are told: of no signals what is left is not. */
-		shape = v_shape_of(im, *v, 0, (int64_t)n - 1);
-		list[0] = v_reduce(im, ACCEL_REDUCE_PROD, 0, ACCEL_AXIS(0), shape);
-		*v = v_reshape(im, *v, 2, list);
+			*v = resized(im, *v, 1, from);
+		list[1] = v_shape_of(im, *v, 1, 2);
+		*v = v_reshape(im, v_transpose(im, *v, order), 2, list);
 		if (half && inverse)
 			*v = v_binary(im, ACCEL_BINARY_MUL, *v,
-				      mirrored(im, from, length, in->type));
+				      mirrored(im, lone(im, v_shape_of(im, *v, 1, 2)), length,
+					       im->in[0].type));
 	}
-	x = transform(im, x, length, bins, inverse, in->type);
-	list[0] = shape;
-	list[1] = listed(im, bins);
-	x.re = v_transpose(im, v_reshape(im, x.re, 2, list), back);
-	along = (int64_t)n;
+	x = transform(im, x, length, bins, inverse, im->in[0].type);
+	bins = listed(im, bins);
+	list[0] = v_select(im, axis.here, bins, axis.sizes);
+	for (i = 0; i < 2; i++) {
+		uint32_t *v = i ? &x.im : &x.re;
+
+		*v = v_transpose(im, reshape_around(im, *v, &axis, bins, true), order);
+		*v = v_reshape(im, *v, 1, list);
+	}
 	if (half && inverse)
-		return v_give(im, 0, v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, x.re, 1, &along));
-	x.im = v_transpose(im, v_reshape(im, x.im, 2, list), back);
+		return v_give(im, 0, v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, x.re, 1, &last));
 	return v_give(im, 0, stacked(im, x));
 }
 
@@ -443,247 +492,10 @@ static int det(struct import *im, uint32_t arg)
 	return v_give(im, 0, v_shaped(im, ACCEL_SHAPE_RESHAPE, out, shape));
 }
 
-/* --- Einsum --------------------------------------------------------------------------------- */
-
-#define MAX_SUBSCRIPTS	16
-
-/**
- * struct term - subscripts of a tensor
- * @rank: their number
- * @sub: each: a letter, or 1 and up: dimensions of the ellipsis
- */
-struct term {
-	uint32_t rank;
-	uint8_t sub[MAX_SUBSCRIPTS];
-};
-
-/* One side's term; @extra: dimensions that an ellipsis stands for. */
-static bool read_term(const uint8_t **p, const uint8_t *end, uint32_t extra, struct term *t)
-{
-	uint32_t i;
-
-	t->rank = 0;
-	for (; *p < end && **p != ',' && **p != '-'; (*p)++) {
-		if (**p == ' ')
-			continue;
-		if (**p == '.') {
-			if (end - *p < 3 || (*p)[1] != '.' || (*p)[2] != '.')
-				return false;
-			*p += 2;
-			for (i = 0; i < extra && t->rank < MAX_SUBSCRIPTS; i++)
-				t->sub[t->rank++] = (uint8_t)(1 + i);
-			continue;
-		}
-		if (!((**p | 32) >= 'a' && (**p | 32) <= 'z') || t->rank == MAX_SUBSCRIPTS)
-			return false;
-		t->sub[t->rank++] = **p;
-	}
-	return true;
-}
-
-static int find_sub(const struct term *t, uint8_t sub)
-{
-	uint32_t i;
-
-	for (i = 0; i < t->rank; i++)
-		if (t->sub[i] == sub)
-			return (int)i;
-	return -1;
-}
-
-/* A subscript that occurs twice: the diagonal, by masking and a sum. */
-static uint32_t diagonals(struct import *im, uint32_t v, struct term *t)
-{
-	uint32_t i, k, mask;
-	int64_t axis;
-
-	for (i = 0; i < t->rank; i++)
-		for (k = i + 1; k < t->rank; k++) {
-			if (t->sub[i] != t->sub[k])
-				continue;
-			mask = v_binary(im, ACCEL_BINARY_EQ, v_iota_along(im, v, i),
-					v_iota_along(im, v, k));
-			v = v_select(im, mask, v, v_number(im, v_type(im, v), 0));
-			v = v_reduce(im, ACCEL_REDUCE_SUM, 0, ACCEL_AXIS(k), v);
-			axis = k;
-			v = v_shaped_to(im, ACCEL_SHAPE_SQUEEZE, v, 1, &axis);
-			memmove(t->sub + k, t->sub + k + 1, t->rank - k - 1);
-			t->rank--;
-			k--;
-		}
-	return v;
-}
-
-/* The dimensions of @v in the order of @want; those that it has not are 1. */
-static uint32_t align(struct import *im, uint32_t v, const struct term *t, const struct term *want)
-{
-	uint32_t order[ACCEL_GRAPH_MAX_RANK], i, n = 0, missing = 0;
-	int64_t list[ACCEL_GRAPH_MAX_RANK];
-	int at;
-
-	for (i = 0; i < want->rank; i++) {
-		at = find_sub(t, want->sub[i]);
-		if (at < 0)
-			list[missing++] = i;
-		else
-			order[n++] = (uint32_t)at;
-	}
-	for (i = 0, at = 0; i < n; i++)
-		at |= order[i] != i;
-	if (at)
-		v = v_transpose(im, v, order);
-	return missing ? v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, v, missing, list) : v;
-}
-
-/* Sum over the subscripts that neither @want, @other nor a later term has. */
-static uint32_t sum_out(struct import *im, uint32_t v, struct term *t, const struct term *want,
-			const struct term *other, const struct term *later, uint32_t count)
-{
-	uint32_t i, k, n = 0, axes = 0, rank = 0;
-	int64_t list[MAX_SUBSCRIPTS];
-	bool used;
-
-	for (i = 0; i < t->rank; i++) {
-		used = find_sub(want, t->sub[i]) >= 0 || (other && find_sub(other, t->sub[i]) >= 0);
-		for (k = 0; k < count; k++)
-			used |= find_sub(&later[k], t->sub[i]) >= 0;
-		if (used) {
-			t->sub[rank++] = t->sub[i];
-		} else {
-			axes |= ACCEL_AXIS(i);
-			list[n++] = i;
-		}
-	}
-	t->rank = rank;
-	if (!n)
-		return v;
-	return v_shaped_to(im, ACCEL_SHAPE_SQUEEZE, v_reduce(im, ACCEL_REDUCE_SUM, 0, axes, v), n,
-			   list);
-}
-
-/*
- * Two terms as one product of matrices: subscripts that both have and the result too are
- * batches, those that only one has are its rows or columns, the others are summed over.
- */
-static uint32_t multiply(struct import *im, uint32_t a, struct term *ta, uint32_t b,
-			 const struct term *tb, const struct term *want, const struct term *later,
-			 uint32_t count)
-{
-	struct term order_a = { 0 }, order_b = { 0 }, out = { 0 }, group[4] = { 0 };
-	uint32_t i, k, v, shape[4], all[4];
-
-	for (i = 0; i < ta->rank; i++) {
-		uint8_t sub = ta->sub[i];
-		bool kept = find_sub(want, sub) >= 0, both = find_sub(tb, sub) >= 0;
-
-		for (k = 0; k < count; k++)
-			kept |= find_sub(&later[k], sub) >= 0;
-		k = !both ? 1 : kept ? 0 : 2;
-		group[k].sub[group[k].rank++] = sub;
-	}
-	for (i = 0; i < tb->rank; i++)
-		if (find_sub(ta, tb->sub[i]) < 0)
-			group[3].sub[group[3].rank++] = tb->sub[i];
-	if (group[0].rank + group[1].rank + group[3].rank > ACCEL_GRAPH_MAX_RANK) {
-		im_fail(im, -EOPNOTSUPP, "too many dimensions");
-		return NO_VALUE;
-	}
-	for (k = 0; k < 4; k++)
-		for (i = 0; i < group[k].rank; i++) {
-			if (k != 3)
-				order_a.sub[order_a.rank++] = group[k].sub[i];
-			if (k != 1)
-				order_b.sub[order_b.rank++] = group[k].sub[i];
-			if (k != 2)
-				out.sub[out.rank++] = group[k].sub[i];
-		}
-	a = align(im, a, ta, &order_a);
-	b = align(im, b, tb, &order_b);
-	/* Sizes that are kept, by group */
-	shape[0] = v_shape_of(im, a, 0, group[0].rank);
-	shape[1] = v_shape_of(im, a, group[0].rank, group[0].rank + group[1].rank);
-	shape[2] = v_shape_of(im, a, group[0].rank + group[1].rank, INT64_MAX);
-	shape[3] = v_shape_of(im, b, group[0].rank + group[2].rank, INT64_MAX);
-	/* The product of no sizes is 1. */
-	for (i = 0; i < 4; i++)
-		all[i] = v_reduce(im, ACCEL_REDUCE_PROD, 0, 1, shape[i]);
-	a = v_reshape(im, a, 3, (uint32_t[]) { all[0], all[1], all[2] });
-	b = v_reshape(im, b, 3, (uint32_t[]) { all[0], all[2], all[3] });
-	v = v_product(im, 0, 0, a, b, NO_VALUE, NO_VALUE);
-	v = v_reshape(im, v, 3, (uint32_t[]) { shape[0], shape[1], shape[3] });
-	*ta = out;
-	return v;
-}
-
-static int einsum(struct import *im, uint32_t arg)
-{
-	const struct attr *a = im_attr(im, "equation", ATTR_STRING);
-	struct term t[MAX_SUBSCRIPTS] = { 0 }, want = { 0 };
-	uint32_t i, k, v, letters, extra = 0, seen[256] = { 0 };
-	const uint8_t *p, *end, *q;
-	int ret = im_need(im, im->in_count ? im->in_count : 1);
-
-	(void)arg;
-	if (ret)
-		return ret;
-	if (!a || !a->s.n || im->in_count > MAX_SUBSCRIPTS)
-		return im_fail(im, -EBADMSG, "it has no equation, or more than %d inputs",
-			       MAX_SUBSCRIPTS);
-	end = a->s.p + a->s.n;
-	/* How many dimensions an ellipsis stands for: the most that one has beside its letters */
-	for (p = a->s.p, i = 0; i < im->in_count; i++, p += p < end) {
-		for (letters = 0, q = p, k = 0; q < end && *q != ',' && *q != '-'; q++) {
-			letters += (*q | 32) >= 'a' && (*q | 32) <= 'z';
-			k |= *q == '.';
-		}
-		if (k && im->in[i].rank > letters && im->in[i].rank - letters > extra)
-			extra = im->in[i].rank - letters;
-		p = q;
-	}
-	for (p = a->s.p, i = 0; i < im->in_count; i++) {
-		if (!read_term(&p, end, extra, &t[i]) || t[i].rank != im->in[i].rank)
-			return im_fail(im, -EOPNOTSUPP, "its equation does not fit input %u", i);
-		for (k = 0; k < t[i].rank; k++)
-			seen[t[i].sub[k]]++;
-		p += p < end && *p == ',';
-	}
-	if (end - p >= 2 && p[0] == '-' && p[1] == '>') {
-		p += 2;
-		if (!read_term(&p, end, extra, &want) || p != end)
-			return im_fail(im, -EBADMSG, "its equation cannot be read");
-	} else {
-		/* Without a right side: the ellipsis, then letters that occur once. */
-		for (i = 1; i < 256 && want.rank < MAX_SUBSCRIPTS; i++)
-			if (seen[i] == 1 || (i <= extra && seen[i]))
-				want.sub[want.rank++] = (uint8_t)i;
-	}
-	for (k = 0; k < want.rank; k++)
-		if (!seen[want.sub[k]] || find_sub(&want, want.sub[k]) != (int)k ||
-		    want.rank > ACCEL_GRAPH_MAX_RANK)
-			return im_fail(im, -EBADMSG, "its equation makes dimensions of nothing, or twice");
-	v = v_in(im, 0);
-	for (i = 0; i < im->in_count; i++) {
-		uint32_t b = v_in(im, i);
-
-		/* Products of other integers are sums of bytes. */
-		if (!type_is_real(v_type(im, b)) && v_type(im, b) != ACCEL_HOST_U64)
-			b = v_cast(im, b, ACCEL_HOST_S64);
-		b = diagonals(im, b, &t[i]);
-
-		b = sum_out(im, b, &t[i], &want, i ? &t[0] : NULL, &t[i + 1], im->in_count - i - 1);
-		if (!i) {
-			v = b;
-			continue;
-		}
-		v = multiply(im, v, &t[0], b, &t[i], &want, &t[i + 1], im->in_count - i - 1);
-	}
-	return v_give(im, 0, v_cast(im, align(im, v, &t[0], &want), im->in[0].type));
-}
-
 const struct op onnx_signal[] = {
 	{ "HannWindow", window, 0 }, { "HammingWindow", window, 1 },
 	{ "BlackmanWindow", window, 2 },
 	{ "DFT", dft, 0 }, { "STFT", stft, 0 }, { "MelWeightMatrix", mel_weights, 0 },
-	{ "Det", det, 0 }, { "Einsum", einsum, 0 },
+	{ "Det", det, 0 },
 	{ 0 }
 };

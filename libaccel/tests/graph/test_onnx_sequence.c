@@ -355,6 +355,19 @@ static void test_columns(void **arg)
 	}
 }
 
+/* The result's floats are as good as these. */
+static void near(struct runner *r, uint32_t count, const float *want)
+{
+	struct accel_value v;
+	const float *got = output(r->bed, r->state, 0, &v);
+	uint32_t i;
+
+	assert_int_equal(elements(&v), count);
+	for (i = 0; i < count; i++)
+		if (fabsf(got[i] - want[i]) > 1e-5f)
+			fail_msg("element %u: %g, not %g", i, (double)got[i], (double)want[i]);
+}
+
 /* Sizes that do not go together are found when they are known. */
 static void test_columns_wrong(void **arg)
 {
@@ -375,12 +388,50 @@ static void test_columns_wrong(void **arg)
 	}
 }
 
+/* Transforms along a dimension that is an input, of a length that is one; there is no third. */
+static void test_axis(void **arg)
+{
+	static const float x[4] = { 1, 2, 3, 5 };
+	static const struct {
+		int64_t axis;
+		int64_t length;
+		float want[16];
+	} runs[] = {
+		{ 1, 2, { 3, 0, -1, 0, 8, 0, -2, 0 } },
+		{ 0, 2, { 4, 0, 7, 0, -2, 0, -3, 0 } },
+		{ -3, 1, { 1, 0, 2, 0 } },
+		{ -2, 4, { 3, 0, 1, -2, -1, 0, 1, 2, 8, 0, 3, -5, -2, 0, 3, 5 } },
+	};
+	const struct io length = { "length", S64, 0, { 0 }, NULL, false, NULL };
+	const struct io axis = { "axis", S64, 0, { 0 }, &(int64_t){ 2 }, false, NULL };
+	struct tested *t = BEGIN(*arg, IO("x", F32, x, 2, -1, 1), length, axis);
+	struct runner r;
+	uint32_t i, level;
+
+	ONE(t, NULL, "DFT", "x length axis", "y");
+	put_name(&t->g, 12, "y");
+	for (level = 0; level <= 3; level += 3) {
+		r = start(t, level);
+		for (i = 0; i < COUNT(runs); i++) {
+			set(&r, 0, 3, DIMS(2, 2, 1), x, sizeof(x));
+			set(&r, 1, 0, NULL, &runs[i].length, sizeof(int64_t));
+			set(&r, 2, 0, NULL, &runs[i].axis, sizeof(int64_t));
+			run(&r);
+			near(&r, 4 * (uint32_t)runs[i].length, runs[i].want);
+		}
+		stop(&r);
+	}
+	t = BEGIN(*arg, IO("x", F32, x, 2, 2, 1), axis);
+	ONE(t, NULL, "DFT", "x - axis", "y");
+	must_fail(t, -EINVAL, "node y (DFT)");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_places), TEST(test_split), TEST(test_optional), TEST(test_refused),
 		TEST(test_outputs), TEST(test_batches), TEST(test_no_iteration),
-		TEST(test_columns), TEST(test_columns_wrong),
+		TEST(test_columns), TEST(test_columns_wrong), TEST(test_axis),
 	};
 
 	return cmocka_run_group_tests_name("onnx_sequence", tests, NULL, NULL);
