@@ -3,203 +3,125 @@
  * Resampling without aliases, by matrices that blur.
  */
 #include <errno.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "onnx.h"
 
-/* Elements along the dimensions that are resampled, and of a matrix for one, at most */
-#define MAX_ALONG	(1 << 16)
-#define MAX_WEIGHTS	(1 << 26)
-
-/* Where element @at of @to is among @from, in units of these */
-static double place_of(uint32_t coord, int64_t at, int64_t from, int64_t to, double scale)
+/* How much neighbours count that are so far away, F64: a triangle, or Keys' cubic */
+static uint32_t filtered(struct import *im, const struct accel_resize_desc *d, uint32_t x)
 {
-	const double x = (double)at;
+	uint32_t far, zero = v_number(im, ACCEL_HOST_F64, 0);
 
-	switch (coord) {
-	case ACCEL_COORD_ASYMMETRIC:
-		return x / scale;
-	case ACCEL_COORD_ALIGN_CORNERS:
-		return to > 1 ? x * (double)(from - 1) / (double)(to - 1) : 0;
-	case ACCEL_COORD_PYTORCH_HALF_PIXEL:
-		return to > 1 ? (x + 0.5) / scale - 0.5 : -0.5;
-	case ACCEL_COORD_HALF_PIXEL_SYMMETRIC:
-		return (double)from / 2 * (1 - (double)to / (scale * (double)from)) +
-		       (x + 0.5) / scale - 0.5;
-	default:
-		return (x + 0.5) / scale - 0.5;
+	x = v_unary(im, ACCEL_UNARY_ABS, x);
+	if (d->func == ACCEL_RESIZE_LINEAR) {
+		x = v_with(im, ACCEL_BINARY_ADD, v_with(im, ACCEL_BINARY_MUL, x, -1), 1);
+		return v_binary(im, ACCEL_BINARY_MAX, x, zero);
 	}
-}
-
-/* How much a neighbour counts that is so far away: a triangle, or Keys' cubic */
-static double filter(const struct accel_resize_desc *d, double x)
-{
-	const double a = (double)d->cubic;
-
-	x = fabs(x);
-	if (d->func == ACCEL_RESIZE_LINEAR)
-		return x < 1 ? 1 - x : 0;
-	return x <= 1 ? ((a + 2) * x - (a + 3)) * x * x + 1 :
-	       x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
-}
-
-/**
- * struct weights - a matrix that resamples
- * @data: its elements
- * @wide: they are doubles, else floats
- * @from: elements of a row
- * @to: rows
- */
-struct weights {
-	void *data;
-	bool wide;
-	int64_t from;
-	int64_t to;
-};
-
-static void add_weight(struct weights *m, int64_t at, int64_t k, double w)
-{
-	if (m->wide)
-		((double *)m->data)[at * m->from + k] += w;
-	else
-		((float *)m->data)[at * m->from + k] += (float)w;
+	far = v_cubic(im, (double)d->cubic, true, x);
+	far = v_select(im, v_with(im, ACCEL_BINARY_LT, x, 2), far, zero);
+	return v_select(im, v_with(im, ACCEL_BINARY_LE, x, 1),
+			v_cubic(im, (double)d->cubic, false, x), far);
 }
 
 /*
- * What an element is made of: a filter as wide as the distance of elements, edges repeated; false:
- * weights that are nothing in all, or no numbers
+ * The matrix that makes elements of @count ones, of which they are at places @at, F64: a filter as
+ * wide as the distance of elements, edges repeated. Its rows are as many as there are places.
  */
-static bool fill_row(const struct accel_resize_desc *d, int64_t at, double scale,
-		     struct weights *m)
+static uint32_t weights(struct import *im, const struct accel_resize_desc *d, uint32_t at,
+			uint32_t count, uint32_t scale, uint32_t type)
 {
-	const int64_t from = m->from;
-	const double narrow = scale < 1 ? scale : 1;
-	const int64_t start = (int64_t)floor((d->func == ACCEL_RESIZE_LINEAR ? -1 : -2) / narrow) +
-			      1;
-	const double x = place_of(d->coord, at, from, m->to, scale), whole = ceil(x) - 1;
-	double sum = 0, w;
-	int64_t i, k;
+	const double reach = d->func == ACCEL_RESIZE_LINEAR ? 1 : 2;
+	struct accel_scatter_desc to = ACCEL_SCATTER_DESC_INIT;
+	uint32_t narrow, start, taps, k, w, last, shape[2], in;
+	const int64_t zero = 0, one = 1;
 
+	narrow = v_binary(im, ACCEL_BINARY_MIN, scale, v_number(im, ACCEL_HOST_F64, 1));
+	start = v_binary(im, ACCEL_BINARY_DIV, v_number(im, ACCEL_HOST_F64, -reach), narrow);
+	start = v_with(im, ACCEL_BINARY_ADD, v_unary(im, ACCEL_UNARY_FLOOR, start), 1);
+	taps = v_with(im, ACCEL_BINARY_ADD, v_with(im, ACCEL_BINARY_MUL, start, -2), 2);
+	taps = v_shaped_to(im, ACCEL_SHAPE_SQUEEZE, v_cast(im, taps, ACCEL_HOST_S64), 1, &zero);
+	at = v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, at, 1, &one);
 	/* Of a place that is an element's the one on its left begins. */
-	for (i = start; i < 2 - start; i++) {
-		k = (int64_t)whole + i;
-		if (!(d->flags & ACCEL_RESIZE_EXCLUDE && (k < 0 || k >= from)))
-			sum += filter(d, ((double)i - (x - whole)) * narrow);
+	k = v_with(im, ACCEL_BINARY_ADD, v_unary(im, ACCEL_UNARY_CEIL, at), -1);
+	k = v_binary(im, ACCEL_BINARY_ADD, k, start);
+	k = v_binary(im, ACCEL_BINARY_ADD, k, v_cast(im, v_iota(im, taps), ACCEL_HOST_F64));
+	w = v_binary(im, ACCEL_BINARY_MUL, v_binary(im, ACCEL_BINARY_SUB, k, at), narrow);
+	w = filtered(im, d, w);
+	last = v_with(im, ACCEL_BINARY_ADD, v_cast(im, count, ACCEL_HOST_F64), -1);
+	if (d->flags & ACCEL_RESIZE_EXCLUDE) {
+		in = v_binary(im, ACCEL_BINARY_AND, v_with(im, ACCEL_BINARY_GE, k, 0),
+			      v_binary(im, ACCEL_BINARY_LE, k, last));
+		w = v_select(im, in, w, v_number(im, ACCEL_HOST_F64, 0));
 	}
-	for (i = start; sum != 0 && i < 2 - start; i++) {
-		k = (int64_t)whole + i;
-		if (d->flags & ACCEL_RESIZE_EXCLUDE && (k < 0 || k >= from))
-			continue;
-		w = filter(d, ((double)i - (x - whole)) * narrow) / sum;
-		add_weight(m, at, k < 0 ? 0 : k >= from ? from - 1 : k, w);
-	}
-	return isfinite(sum) && sum != 0;
+	w = v_binary(im, ACCEL_BINARY_DIV, w,
+		     v_reduce(im, ACCEL_REDUCE_SUM, 0, ACCEL_AXIS(1), w));
+	shape[0] = v_shape_of(im, at, 0, 1);
+	shape[1] = count;
+	to.func = ACCEL_SCATTER_ELEMENTS;
+	to.axis = 1;
+	to.reduce = ACCEL_SCATTER_ADD;
+	return v_scatter(im, &to, v_fill(im, type, v_concat(im, 0, 2, shape), 0),
+			 v_cast(im, v_bounded(im, k, 0, last), ACCEL_S32), v_cast(im, w, type));
 }
 
-/* @x resampled along one dimension: a product with a matrix of weights */
-static uint32_t v_resampled(struct import *im, const struct accel_resize_desc *d, uint32_t x,
-			    uint32_t axis, int64_t from, int64_t to, double scale)
+/* Is a dimension known to stay as it is? */
+static bool stays(const struct import *im, bool sizes, uint32_t k, uint32_t axis)
 {
-	uint32_t rank = v_rank(im, x), order[ACCEL_GRAPH_MAX_RANK], i, w = NO_VALUE;
-	struct weights m = { NULL, v_type(im, x) == ACCEL_HOST_F64, from, to };
-	struct accel_value v = ACCEL_VALUE_INIT;
-	int64_t at;
-	int ret;
-
-	if (im->error.code || x == NO_VALUE)
-		return NO_VALUE;
-	m.data = calloc((size_t)(to * from), m.wide ? sizeof(double) : sizeof(float));
-	if (!m.data) {
-		im_fail(im, -ENOMEM, "out of memory");
-		return NO_VALUE;
-	}
-	for (at = 0; at < to; at++)
-		if (!fill_row(d, at, scale, &m)) {
-			free(m.data);
-			im_fail(im, -EOPNOTSUPP, "antialias with weights of no sum");
-			return NO_VALUE;
-		}
-	v.type = m.wide ? ACCEL_HOST_F64 : ACCEL_F32;
-	v.rank = 2;
-	v.dims[0] = to;
-	v.dims[1] = from;
-	ret = im_graph(im, accel_graph_constant(im->model->graph, &v, m.data, free, m.data, &w));
-	if (ret) {
-		free(m.data);
-		return NO_VALUE;
-	}
-	for (i = 0; i < rank; i++)
-		order[i] = i == axis ? rank - 1 : i == rank - 1 ? axis : i;
-	if (axis != rank - 1)
-		x = v_transpose(im, x, order);
-	x = v_product(im, ACCEL_GEMM_TRANS_B, ACCEL_ACT_NONE, x, w, NO_VALUE, NO_VALUE);
-	return axis == rank - 1 ? x : v_transpose(im, x, order);
-}
-
-/* Size and scale of a dimension, from lists that have to be known */
-static int new_size(struct import *im, bool sizes, uint32_t at, uint32_t count, int64_t from,
-		    int64_t *to, double *scale)
-{
-	const struct ref *in = im_input(im, sizes ? 3 : 2);
-	int64_t list[ACCEL_GRAPH_MAX_RANK];
-	uint32_t n = 0;
+	const struct ref *list = im_input(im, sizes ? 3 : 2);
+	int64_t to[ACCEL_GRAPH_MAX_RANK];
+	uint32_t n;
 	float f;
 
-	if (sizes ? !im_numbers(in, list, &n, ACCEL_GRAPH_MAX_RANK) :
-	    !in->data || in->type != ACCEL_F32 || in->rank != 1)
-		return im_fail(im, -EOPNOTSUPP, "antialias to what is not constant");
-	if ((sizes ? n : (uint64_t)in->dims[0]) != count)
-		return im_fail(im, -EBADMSG, "a list that is not as long as its axes");
-	if (sizes) {
-		*to = list[at];
-		*scale = from ? (double)*to / (double)from : 1;
-	} else {
-		memcpy(&f, (const char *)in->data + at * sizeof(f), sizeof(f));
-		*scale = (double)f;
-		*to = *scale > 0 && *scale < MAX_ALONG ? (int64_t)floor((double)from * *scale) : 0;
+	if (!sizes) {
+		if (!list->data || list->type != ACCEL_F32)
+			return false;
+		memcpy(&f, (const char *)list->data + k * sizeof(f), sizeof(f));
+		return f >= 1 && f <= 1;
 	}
-	/* Of nothing, as long as it stays so */
-	if (!from && !*to && *scale > 0)
-		*scale = 1;
-	else if (*to < 1 || *to > MAX_ALONG || from < 1 || from > MAX_ALONG ||
-		 *to * from > MAX_WEIGHTS)
-		return im_fail(im, -EOPNOTSUPP, "antialias from %lld to %lld", (long long)from,
-			       (long long)*to);
-	return 0;
+	return im_numbers(list, to, &n, ACCEL_GRAPH_MAX_RANK) && k < n &&
+	       !im_is_symbol(im, 0, axis) && to[k] == im->in[0].dims[axis];
 }
 
 /*
  * With antialias each element is a sum of as many neighbours as its distance from the next one
- * wants. Products with matrices do that, where sizes are known.
+ * wants. Products with matrices do that, one dimension after the other.
  */
-int im_antialias(struct import *im, const struct accel_resize_desc *d, bool sizes)
+int im_antialias(struct import *im, const struct accel_resize_desc *d, uint32_t scales,
+		 uint32_t sizes)
 {
-	const struct attr *axes = im_attr(im, "axes", ATTR_INTS);
-	const uint32_t count = axes ? axes->int_count : im->in[0].rank;
-	const uint32_t type = im->in[0].type;
-	uint32_t x = im->in[0].value, i, axis = 0;
-	double scale = 1;
-	int64_t to = 0;
+	uint32_t order[ACCEL_GRAPH_MAX_RANK], x = v_in(im, 0), count = 0, i, k, axis, at, scale;
+	const uint32_t type = im->in[0].type, rank = im->in[0].rank;
+	int64_t axes[ACCEL_GRAPH_MAX_RANK];
+	uint32_t from, last, w;
 	int ret = !type_is_real(type) ?
 		  im_fail(im, -EOPNOTSUPP, "antialias of %s", accel_type_name(type)) :
 		  d->coord >= ACCEL_COORD_COUNT ?
 		  im_fail(im, -EOPNOTSUPP, "antialias with such coordinates") :
-		  count > im->in[0].rank ?
-		  im_fail(im, -EBADMSG, "%u axes of %u dimensions", count, im->in[0].rank) : 0;
+		  resize_axes(im, sizes != NO_VALUE, axes, &count);
 
 	if (type != ACCEL_HOST_F64)
 		x = v_cast(im, x, ACCEL_F32);
-	for (i = 0; i < count && !ret; i++) {
-		ret = im_axis(im, axes ? axes->ints[i] : i, im->in[0].rank, &axis);
-		/* A size as it is may be a symbol. */
-		if (!ret && im_is_symbol(im, 0, axis) && (axes || axis > 1))
-			ret = im_fail(im, -EOPNOTSUPP, "antialias of dimension %u, a symbol", axis);
-		if (!ret)
-			ret = new_size(im, sizes, i, count, im->in[0].dims[axis], &to, &scale);
-		if (!ret && (to != im->in[0].dims[axis] || scale < 1 || scale > 1))
-			x = v_resampled(im, d, x, axis, im->in[0].dims[axis], to, scale);
+	for (k = 0; k < count && !ret; k++) {
+		axis = (uint32_t)axes[k]; /* NOLINT(clang-analyzer-core.uninitialized.Assign) */
+		if (stays(im, sizes != NO_VALUE, k, axis))
+			continue;
+		for (i = 0; i < rank; i++)
+			order[i] = i == axis ? rank - 1 : i == rank - 1 ? axis : i;
+		from = v_shape_of(im, x, axis, (int64_t)axis + 1);
+		last = v_with(im, ACCEL_BINARY_ADD, v_cast(im, from, ACCEL_HOST_F64), -1);
+		at = v_places_along(im, d->coord, k, count, scales, sizes, last);
+		if (scales != NO_VALUE)
+			scale = v_number_of(im, scales, k);
+		else
+			scale = v_binary(im, ACCEL_BINARY_DIV, v_number_of(im, sizes, k),
+					 v_cast(im, from, ACCEL_HOST_F64));
+		/* Of nothing there is nothing to make so many of: the product does not fit. */
+		if (sizes != NO_VALUE)
+			from = v_binary(im, ACCEL_BINARY_MAX, from, v_number(im, ACCEL_HOST_S64, 1));
+		w = weights(im, d, at, from, scale, v_type(im, x));
+		x = v_transpose(im, x, order);
+		x = v_product(im, ACCEL_GEMM_TRANS_B, ACCEL_ACT_NONE, x, w, NO_VALUE, NO_VALUE);
+		x = v_transpose(im, x, order);
 	}
 	return ret ? ret : v_give(im, 0, v_cast(im, x, type));
 }

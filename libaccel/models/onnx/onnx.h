@@ -511,7 +511,16 @@ int v_give(struct import *im, uint32_t index, uint32_t value);
 
 /* --- antialias.c ---------------------------------------------------------------------- */
 
-int im_antialias(struct import *im, const struct accel_resize_desc *d, bool sizes);
+int im_antialias(struct import *im, const struct accel_resize_desc *d, uint32_t scales,
+		 uint32_t sizes);
+
+/* --- ops_resize.c --------------------------------------------------------------------- */
+
+int resize_axes(struct import *im, bool sizes, int64_t *list, uint32_t *count);
+uint32_t v_number_of(struct import *im, uint32_t list, int64_t k);
+uint32_t v_cubic(struct import *im, double a, bool outer, uint32_t t);
+uint32_t v_places_along(struct import *im, uint32_t coord, uint32_t k, uint32_t n,
+			uint32_t scales, uint32_t sizes, uint32_t last);
 
 /* --- fold.c --------------------------------------------------------------------------- */
 

@@ -99,7 +99,7 @@ static int check_scales(struct import *im, uint32_t index)
 /* --- proportions, and places that are computed ------------------------------------------------ */
 
 /* The dimensions that sizes are of (@sizes), or scales, of which there is one for each */
-static int read_axes(struct import *im, bool sizes, int64_t *list, uint32_t *count)
+int resize_axes(struct import *im, bool sizes, int64_t *list, uint32_t *count)
 {
 	const uint32_t in = sizes ? 3 : im->opset < 11 ? 1 : 2;
 	const struct attr *axes = im_attr(im, "axes", ATTR_INTS);
@@ -120,7 +120,9 @@ static int read_axes(struct import *im, bool sizes, int64_t *list, uint32_t *cou
 		ret = im_axis(im, axes ? axes->ints[i] : i, rank, &axis);
 		if (!ret && seen & ACCEL_AXIS(axis))
 			ret = im_fail(im, -EBADMSG, "axis %u twice", axis);
-		if (!ret && i < n && to[i] < 1)
+		/* Of nothing, nothing */
+		if (!ret && i < n && to[i] < 1 &&
+		    (to[i] || im_is_symbol(im, 0, axis) || im->in[0].dims[axis]))
 			ret = im_fail(im, -EBADMSG, "a size of %lld", (long long)to[i]);
 		seen |= ACCEL_AXIS(axis);
 		list[i] = axis;
@@ -133,7 +135,7 @@ static int keep_aspect(struct import *im, uint32_t func, uint32_t *scales, uint3
 {
 	int64_t axes[ACCEL_GRAPH_MAX_RANK];
 	uint32_t count = 0, from, scale;
-	int ret = read_axes(im, true, axes, &count);
+	int ret = resize_axes(im, true, axes, &count);
 
 	if (ret)
 		return ret;
@@ -150,7 +152,7 @@ static int keep_aspect(struct import *im, uint32_t func, uint32_t *scales, uint3
 }
 
 /* Number @k of a list, F64 [1] */
-static uint32_t number_of(struct import *im, uint32_t list, int64_t k)
+uint32_t v_number_of(struct import *im, uint32_t list, int64_t k)
 {
 	return v_cast(im, v_slice(im, list, 0, k, k + 1, 1), ACCEL_HOST_F64);
 }
@@ -177,7 +179,7 @@ static uint32_t elements_at(struct import *im, uint32_t x, uint32_t axis, uint32
 }
 
 /* Weights of elements at distance @t, from 0 to 1, or @outer, from 1 to 2: Keys' cubic of @a */
-static uint32_t cubic_weight(struct import *im, double a, bool outer, uint32_t t)
+uint32_t v_cubic(struct import *im, double a, bool outer, uint32_t t)
 {
 	const double inner[] = { a + 2, -(a + 3), 0, 1 }, far[] = { a, -5 * a, 8 * a, -4 * a };
 	const double *c = outer ? far : inner;
@@ -201,7 +203,7 @@ static uint32_t cubic_at(struct import *im, const struct accel_resize_desc *d, u
 	for (i = 0; i < 4; i++) {
 		k = v_with(im, ACCEL_BINARY_ADD, low, (double)i - 1);
 		w = v_unary(im, ACCEL_UNARY_ABS, v_binary(im, ACCEL_BINARY_SUB, at, k));
-		w = cubic_weight(im, (double)d->cubic, i == 0 || i == 3, w);
+		w = v_cubic(im, (double)d->cubic, i == 0 || i == 3, w);
 		if (d->flags & ACCEL_RESIZE_EXCLUDE) {
 			in = v_binary(im, ACCEL_BINARY_AND, v_with(im, ACCEL_BINARY_GE, k, 0),
 				      v_binary(im, ACCEL_BINARY_LE, k, last));
@@ -296,7 +298,7 @@ static uint32_t places_of(struct import *im, uint32_t coord, uint32_t at, uint32
  * Places of results along dimension number @k of the list of them, F64; @last: of the input; @n:
  * length of the list
  */
-static uint32_t places_along(struct import *im, uint32_t coord, uint32_t k, uint32_t n,
+uint32_t v_places_along(struct import *im, uint32_t coord, uint32_t k, uint32_t n,
 			     uint32_t scales, uint32_t sizes, uint32_t last)
 {
 	const int64_t zero = 0;
@@ -304,14 +306,14 @@ static uint32_t places_along(struct import *im, uint32_t coord, uint32_t k, uint
 	uint32_t to, size, at, span, scale, one;
 
 	if (coord == COORD_CROP) {
-		start = number_of(im, v_in(im, 1), k);
-		end = number_of(im, v_in(im, 1), (int64_t)n + k);
+		start = v_number_of(im, v_in(im, 1), k);
+		end = v_number_of(im, v_in(im, 1), (int64_t)n + k);
 	}
 	if (sizes != NO_VALUE) {
-		to = size = number_of(im, sizes, k);
-		scale = scales == NO_VALUE ? NO_VALUE : number_of(im, scales, k);
+		to = size = v_number_of(im, sizes, k);
+		scale = scales == NO_VALUE ? NO_VALUE : v_number_of(im, scales, k);
 	} else {
-		scale = number_of(im, scales, k);
+		scale = v_number_of(im, scales, k);
 		to = v_binary(im, ACCEL_BINARY_MUL, from, scale);
 		if (coord == COORD_CROP)
 			to = v_binary(im, ACCEL_BINARY_MUL, to,
@@ -385,7 +387,7 @@ static int at_places(struct import *im, const struct accel_resize_desc *d, uint3
 	/* Weights of neighbours that are 1 in all are rounded: a line of one number stays so. */
 	const bool whole = d->func != ACCEL_RESIZE_NEAREST && !type_is_real(type);
 	int64_t axes[ACCEL_GRAPH_MAX_RANK];
-	int ret = read_axes(im, sizes != NO_VALUE, axes, &count);
+	int ret = resize_axes(im, sizes != NO_VALUE, axes, &count);
 
 	if (!ret && d->coord == COORD_CROP &&
 	    (!im_input(im, 1)->here || im->in[1].rank != 1 || im->in[1].dims[0] != 2 * count))
@@ -399,7 +401,7 @@ static int at_places(struct import *im, const struct accel_resize_desc *d, uint3
 		axis = (uint32_t)axes[i]; /* NOLINT(clang-analyzer-core.uninitialized.Assign) */
 		last = v_cast(im, v_shape_of(im, x, axis, (int64_t)axis + 1), ACCEL_HOST_F64);
 		last = v_with(im, ACCEL_BINARY_ADD, last, -1);
-		at = places_along(im, d->coord, i, count, scales, sizes, last);
+		at = v_places_along(im, d->coord, i, count, scales, sizes, last);
 		x = sampled_at(im, d, x, axis, at, last);
 		if (d->coord != COORD_CROP)
 			continue;
@@ -461,14 +463,12 @@ static int resize(struct import *im, uint32_t arg)
 	/* The nearest is one alone. */
 	smooth = im_int(im, "antialias", 0) && d.func != ACCEL_RESIZE_NEAREST;
 	if (sizes != NO_VALUE && aspect != stretch) {
-		if (smooth)
-			return im_fail(im, -EOPNOTSUPP, "antialias of what keeps its proportions");
 		ret = keep_aspect(im, aspect, &scales, &sizes);
 		if (ret)
 			return ret;
 	}
 	if (smooth)
-		return im_antialias(im, &d, sizes != NO_VALUE);
+		return im_antialias(im, &d, scales, sizes);
 	return has_places(im, &d, sizes != NO_VALUE) ? at_places(im, &d, scales, sizes) :
 	       resample(im, &d, scales, sizes);
 }

@@ -426,12 +426,63 @@ static void test_axis(void **arg)
 	must_fail(t, -EINVAL, "node y (DFT)");
 }
 
+/* Blurred to sizes or by scales that are inputs, of a size that is a symbol; to its own at last */
+static void test_blurred(void **arg)
+{
+	static const float x[16] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 };
+	static const float scales[][2] = { { 0.6f, 0.6f }, { 1, 1 } };
+	static const int64_t sizes[][2] = { { 2, 2 }, { 4, 4 } };
+	/* As test_antialias in test_onnx_ops.c has them; with one proportion 2 x 4 become 2 x 2. */
+	static const float want[3][4] = {
+		{ 2.5180721f, 4.2858863f, 9.589329f, 11.357142f },
+		{ 4.125f, 5.875f, 11.125f, 12.875f },
+		{ 4.125f, 5.875f, 11.125f, 12.875f },
+	};
+	struct tested *t;
+	struct runner r;
+	struct bytes n;
+	uint32_t i, k;
+
+	for (i = 0; i < 3; i++) {
+		const bool by = !i;
+
+		t = BEGIN(*arg, IO("x", F32, x, 1, 1, -1, -2), IO("to", by ? F32 : S64, NULL, 2));
+		n = op(NULL, "Resize", by ? "x - to" : "x - - to", "y");
+		attr_text(&n, "mode", by ? "cubic" : "linear");
+		attr_int(&n, "antialias", 1);
+		attr_ints(&n, "axes", 2, DIMS(2, -1));
+		if (i == 2)
+			attr_text(&n, "keep_aspect_ratio_policy", "not_larger");
+		add_op(t, &n);
+		put_name(&t->g, 12, "y");
+		r = start(t, i);
+		for (k = 0; k < 2; k++) {
+			const int64_t bound[] = { 4 * k + 2, 4 };
+
+			set(&r, 0, 4, DIMS(1, 1, 4, 4), x, sizeof(x));
+			set(&r, 1, 1, DIMS(2), by ? (const void *)scales[k] : i == 2 ? bound : sizes[k],
+			    by ? sizeof(scales[k]) : sizeof(sizes[k]));
+			run(&r);
+			near(&r, k ? 16 : 4, k ? x : want[i]);
+		}
+		stop(&r);
+	}
+	/* There is nothing to make something of. */
+	t = BEGIN(*arg, { "x", F32, 1, { -1 }, x, false, DIMS(0) }, IO("to", S64, DIMS(2), 1));
+	n = op(NULL, "Resize", "x - - to", "y");
+	attr_text(&n, "mode", "linear");
+	attr_int(&n, "antialias", 1);
+	add_op(t, &n);
+	must_fail(t, -EINVAL, "node y (Resize)");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_places), TEST(test_split), TEST(test_optional), TEST(test_refused),
 		TEST(test_outputs), TEST(test_batches), TEST(test_no_iteration),
 		TEST(test_columns), TEST(test_columns_wrong), TEST(test_axis),
+		TEST(test_blurred),
 	};
 
 	return cmocka_run_group_tests_name("onnx_sequence", tests, NULL, NULL);
