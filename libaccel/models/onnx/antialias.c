@@ -117,7 +117,8 @@ int im_antialias(struct import *im, const struct accel_resize_desc *d, uint32_t 
 					 v_cast(im, from, ACCEL_HOST_F64));
 		/* Of nothing there is nothing to make so many of: the product does not fit. */
 		if (sizes != NO_VALUE)
-			from = v_binary(im, ACCEL_BINARY_MAX, from, v_number(im, ACCEL_HOST_S64, 1));
+			from = v_binary(im, ACCEL_BINARY_MAX, from,
+					v_number(im, ACCEL_HOST_S64, 1));
 		w = weights(im, d, at, from, scale, v_type(im, x));
 		x = v_transpose(im, x, order);
 		x = v_product(im, ACCEL_GEMM_TRANS_B, ACCEL_ACT_NONE, x, w, NO_VALUE, NO_VALUE);

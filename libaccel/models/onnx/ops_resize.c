@@ -299,7 +299,7 @@ static uint32_t places_of(struct import *im, uint32_t coord, uint32_t at, uint32
  * length of the list
  */
 uint32_t v_places_along(struct import *im, uint32_t coord, uint32_t k, uint32_t n,
-			     uint32_t scales, uint32_t sizes, uint32_t last)
+			uint32_t scales, uint32_t sizes, uint32_t last)
 {
 	const int64_t zero = 0;
 	uint32_t from = v_with(im, ACCEL_BINARY_ADD, last, 1), start = NO_VALUE, end = NO_VALUE;

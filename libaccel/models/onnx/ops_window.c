@@ -12,8 +12,8 @@
 /* --- columns as an image ----------------------------------------------------------------- */
 
 /*
- * Elements of all columns, and of an image with its padding, at most, where a file says how many: one
- * of a few lines has a list of so many places made when it is opened.
+ * Elements of all columns, and of an image with its padding, at most, where a file says how many:
+ * one of a few lines has a list of so many places made when it is opened.
  */
 #define MAX_COLUMNS	(1 << 24)
 
@@ -82,7 +82,8 @@ static int read_columns(struct import *im, struct columns *c)
 
 	for (i = 1; i <= 2; i++)
 		if (im->in[i].rank != 1 || im_is_symbol(im, i, 0) || im->in[i].dims[0] > 3)
-			return im_fail(im, -EOPNOTSUPP, "input %u is not a list of up to 3 sizes", i);
+			return im_fail(im, -EOPNOTSUPP, "input %u is not a list of up to 3 sizes",
+				       i);
 	c->w.n = (uint32_t)sizes->dims[0];
 	if (im->in[0].rank != 3 || !c->w.n || c->w.n != blocks->dims[0])
 		return im_fail(im, -EBADMSG, "%u sizes, %lld of a block, %u dimensions", c->w.n,

@@ -409,7 +409,7 @@ static void test_folded_sum(void **arg)
 	stop(&r);
 }
 
-/* Weights that are nothing in all, or no numbers: their sum divides them, as in ONNX's reference. */
+/* Weights that are nothing in all, or no numbers, are divided by their sum as others. */
 static void test_no_weights(void **arg)
 {
 	static const float x[] = { 1, 2 }, two[] = { 1, 2 }, none[] = { NAN, NAN };
