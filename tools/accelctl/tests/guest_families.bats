@@ -24,3 +24,15 @@ right() {
 	ctl 0 generate -m "$BATS_FILE_TMPDIR/hf/llama" -d accel0 --input-ids 1,2,3 -n 4 --greedy --ignore-eos --json
 	json '.tokens == 4 and .energy_j == null and .read_share == null'
 }
+
+@test "weights that may not be locked are copied: the same tokens" {
+	local llama=$BATS_FILE_TMPDIR/hf/llama want
+	local opts=(--no-repack --input-ids '1,2,3' -n 4 --greedy --ignore-eos)
+	ctl 0 generate -m "$llama" -d sw "${opts[@]}"
+	want=$output
+	# KiB: not even one matrix of those that are used in place, of 64 KiB or more
+	ulimit -l 60
+	[ "$(stat -c %s "$llama/model.safetensors")" -gt $(($(ulimit -l) * 1024)) ]
+	ctl 0 generate -m "$llama" -d accel0 "${opts[@]}"
+	[ "$output" = "$want" ]
+}

@@ -7,11 +7,17 @@ load helper
 
 inject=/sys/kernel/debug/uma_emu
 
+setup_file() {
+	tar -C "$BATS_FILE_TMPDIR" -xJf "$BATS_TEST_DIRNAME/../../../examples/zoo/hf.tar.xz"
+}
+
 setup() {
 	cd "$BATS_TEST_TMPDIR" || exit
 }
 
 teardown() {
+	rm -rf /results/larger
+	[ ! -d /sys/fs/cgroup/larger ] || rmdir /sys/fs/cgroup/larger
 	load_modules
 }
 
@@ -59,9 +65,55 @@ as() {
 }
 
 @test "what an answer took of energy, by the device's model" {
-	tar -xJf "$BATS_TEST_DIRNAME/../../../examples/zoo/hf.tar.xz"
-	ctl 0 generate -m hf/llama -d accel0 --input-ids 1,2,3 -n 4 --greedy --ignore-eos --json
+	ctl 0 generate -m "$BATS_FILE_TMPDIR/hf/llama" -d accel0 --input-ids 1,2,3 -n 4 --greedy --ignore-eos --json
 	json '.tokens == 4 and .energy_modelled and .energy_j > 0 and .energy_j < 1000 and .read_share == null'
+}
+
+# wider FOLDER OUT N: the model of FOLDER with N times the width of its feed-forward networks
+wider() {
+	local in=$1/model.safetensors length header begin size times
+	read -r length < <(od -A n -t u4 -N 4 "$in")
+	mkdir -p "$2"
+	jq ".intermediate_size *= $3" "$1/config.json" >"$2/config.json"
+	tail -c +9 "$in" | head -c "$length" | jq -r --argjson data $((8 + length)) --argjson n "$3" '
+		del(.__metadata__) | to_entries | sort_by(.value.data_offsets) |
+		map(.times = if .key | test("mlp") then $n else 1 end | .size = (.value.data_offsets | .[1] - .[0])) |
+		(reduce .[] as $t ({at: 0}; .at as $at | ($at + $t.size * $t.times) as $next |
+			.all[$t.key] = ($t.value | .data_offsets = [$at, $next] | .shape[if $t.key | test("down") then 1 else 0 end] *= $t.times) |
+			.at = $next) | .all | tojson),
+		(.[] | "\(.value.data_offsets[0] + $data) \(.size) \(.times)")' >"$2/parts"
+	{
+		read -r header
+		printf '\xf8\x1f\0\0\0\0\0\0%-8184s' "$header"
+		while read -r begin size times; do
+			tail -c +$((begin + 1)) "$in" | head -c "$size" >"$2/part"
+			yes "$2/part" | head -n "$times" | xargs cat
+		done
+	} <"$2/parts" >"$2/model.safetensors"
+}
+
+@test "a model larger than the memory that there is for it: the same tokens" {
+	local group=/sys/fs/cgroup/larger limit=$((12 << 20)) limited ahead
+	local generate=(generate -m larger -d sw --no-repack --input-ids '1,2,3' -n 2 --greedy --ignore-eos)
+	# Pages of a file in the root, which is in memory, cannot be dropped and read again; those of /results can, and not one
+	# at a time.
+	for ahead in /sys/class/bdi/9p-*/read_ahead_kb; do echo 128 >"$ahead"; done
+	mkdir /results/larger
+	ln -s /results/larger larger
+	wider "$BATS_FILE_TMPDIR/hf/llama" larger 72
+	[ "$(stat -c %s larger/model.safetensors)" -gt $((limit * 3 / 2)) ]
+	echo +memory >/sys/fs/cgroup/cgroup.subtree_control
+	mkdir $group
+	echo $limit >$group/memory.max
+	# First, as pages that others have read are not charged to it.
+	run --separate-stderr bash -c 'echo $$ >'$group'/cgroup.procs; exec accelctl "$@"' - "${generate[@]}"
+	limited=$output
+	echo "status $status: $stderr"
+	[ "$status" = 0 ]
+	[ "$(awk '$1 == "max" { print $2 }' $group/memory.events)" -gt 0 ]
+	[ "$(awk '$1 == "workingset_refault_file" { print $2 }' $group/memory.stat)" -gt 0 ]
+	ctl 0 "${generate[@]}"
+	[ "$output" = "$limited" ]
 }
 
 @test "what a device has used of energy only root is told" {
