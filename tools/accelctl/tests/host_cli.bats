@@ -205,9 +205,10 @@ forms='list|info|doctor|top|ps|bo|jobs|health|coredump|power get|power set|reset
 	for c in "${all[@]}"; do
 		grep -q "^\.SS accelctl $c" page
 	done
+	page=" $(grep -oE -- '(^|, )--[a-z0-9-]+( |$)' page | tr ',\n' ' ') "
 	for c in $commands; do
 		for o in $(accelctl help "$c" | grep -oE '^ +(-., )?--[a-z0-9-]+' | grep -oE -- '--[a-z0-9-]+'); do
-			grep -qE -- "(^|, )$o( |\$)" page || { echo "$o of $c is missing"; return 1; }
+			[[ $page == *" $o "* ]] || { echo "$o of $c is missing"; return 1; }
 		done
 	done
 	sed -n '/^\.SH EXIT STATUS/,/^\.SH ENV/p' page >statuses
