@@ -30,14 +30,14 @@ both() {
 	ctl 0 list
 	grep -qE '^accel0 +/dev/accel/accel0 +uma +[a-z0-9]+ +emulated +ok$' <<<"$output"
 	ctl 0 list --json
-	json '.devices[] | select(.name == "accel0") | .path == "/dev/accel/accel0" and .access == "ok" and .emulated'
-	json '[.devices[].name] | index("accel0") < index("sw")'
+	json '.devices[] | select(.name == "accel0") | .path == "/dev/accel/accel0" and .access == "ok" and .emulated' \
+		'[.devices[].name] | index("accel0") < index("sw")'
 }
 
 @test "info of the node: by name, by path, and the same capabilities as in process" {
 	ctl 0 info --json accel0
-	json '.device.path == "/dev/accel/accel0" and (.versions.uapi | test("^[0-9]+[.][0-9]+$")) and (.versions.hardware | type) == "string"'
-	json '.limits.priorities | index("normal") != null'
+	json '.device.path == "/dev/accel/accel0" and (.versions.uapi | test("^[0-9]+[.][0-9]+$")) and (.versions.hardware | type) == "string"' \
+		'.limits.priorities | index("normal") != null'
 	node=$(jq -cS .support <<<"$output")
 	ctl 0 info --json /dev/accel/accel0
 	[ "$(jq -cS .support <<<"$output")" = "$node" ]

@@ -53,9 +53,9 @@ as() {
 	as nobody 4 run gemm -d accel0 -m 4 -n 4 -k 4 --json
 	json '.ok == false and .error.exit_status == 4 and .error.name == "EACCES"'
 	as nobody 4 doctor --json
-	json '.exit_status == 4'
-	json '.checks[] | select(.check == "permission") | .status == "failed" and (.remedy | contains("usermod -aG"))'
-	json '.checks[] | select(.check == "group") | .status == "warning" and (.remedy | contains("render"))'
+	json '.exit_status == 4' \
+		'.checks[] | select(.check == "permission") | .status == "failed" and (.remedy | contains("usermod -aG"))' \
+		'.checks[] | select(.check == "group") | .status == "warning" and (.remedy | contains("render"))'
 	as nobody 0 list
 	grep -qE '^accel0 .* EACCES$' <<<"$output"
 	# The in-process device needs nobody's leave, and is what is left to take

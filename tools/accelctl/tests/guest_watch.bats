@@ -48,8 +48,8 @@ both_run() {
 	ctl 0 top -n 1 -i 5 --json
 	end=$(cut -d' ' -f1 /proc/uptime)
 	after=("$(engine_ns "${clients[0]}" matrix)" "$(engine_ns "${clients[1]}" gpu)")
-	json '.schema == "accelctl.top/1" and (.clients | length) == 2'
-	json "[.clients[].pid] | sort == ([${clients[0]}, ${clients[1]}] | sort)"
+	json '.schema == "accelctl.top/1" and (.clients | length) == 2' \
+		"[.clients[].pid] | sort == ([${clients[0]}, ${clients[1]}] | sort)"
 	local i classes=(matrix gpu)
 	for i in 0 1; do
 		got=$(jq ".clients[] | select(.pid == ${clients[i]}) | .engines.${classes[i]}.busy_percent" <<<"$output")
@@ -83,9 +83,9 @@ both_run() {
 	busy gpu
 	both_run
 	ctl 0 ps --json
-	json '(.clients | length) == 2 and all(.clients[]; .user == "tester" and .comm == "accelctl" and .device == "accel0")'
-	json ".clients[] | select(.pid == ${clients[0]}) | .engines.matrix.total_ns > 0 and .engines.gpu.total_ns == 0 and .memory_total_bytes > 0"
-	json '.hidden_processes > 0'
+	json '(.clients | length) == 2 and all(.clients[]; .user == "tester" and .comm == "accelctl" and .device == "accel0")' \
+		".clients[] | select(.pid == ${clients[0]}) | .engines.matrix.total_ns > 0 and .engines.gpu.total_ns == 0 and .memory_total_bytes > 0" \
+		'.hidden_processes > 0'
 }
 
 # Where debugfs is closed, as it is by default; the test machine has it open

@@ -100,8 +100,8 @@ client_begin() {
 		sleep 0.2
 	done
 	ctl 0 jobs --json
-	json ".devices[0].queues[] | select(.pid == $client) | .submitted >= .completed and .in_flight >= 0"
-	json '.devices[0].engines | length >= 3'
+	json ".devices[0].queues[] | select(.pid == $client) | .submitted >= .completed and .in_flight >= 0" \
+		'.devices[0].engines | length >= 3'
 	ctl 0 bo --json
 	json '.buffers | length >= 1 and all(.size_bytes > 0 and .device == "accel0")'
 	ctl 0 ps --json

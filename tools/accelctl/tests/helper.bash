@@ -9,11 +9,19 @@ bats_require_minimum_version 1.5.0
 export UMA_CACHE=${UMA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/uma}
 export XDG_CACHE_HOME=$BATS_FILE_TMPDIR/cache
 
+# capture COMMAND...: run --separate-stderr without its six processes: $status, $output, $stderr
+capture() {
+	status=0
+	"$@" >"$BATS_TEST_TMPDIR/stdout" 2>"$BATS_TEST_TMPDIR/stderr" || status=$?
+	output=$(<"$BATS_TEST_TMPDIR/stdout")
+	stderr=$(<"$BATS_TEST_TMPDIR/stderr")
+}
+
 # ctl STATUS ARGUMENT...: run accelctl and want this exit status; $output is stdout, $stderr is stderr
 ctl() {
 	local want=$1
 	shift
-	run --separate-stderr accelctl "$@"
+	capture accelctl "$@"
 	if [ "$status" != "$want" ]; then
 		echo "accelctl $*: exit status $status, not $want"
 		echo "stdout: $output"
@@ -38,10 +46,12 @@ interrupt() {
 	stderr=$(<"$BATS_TEST_TMPDIR/stderr")
 }
 
-# json FILTER: the output is JSON, and the filter is true of it
+# json FILTER...: the output is JSON, and each filter is true of it; jq starts once, unless one is not
 json() {
-	if ! jq -e "$1" >/dev/null <<<"$output"; then
-		echo "not true: $1"
+	local filter all=
+	for filter; do all+=,last\($filter\); done
+	if ! jq -e "[${all#,}] | length == $# and all" >/dev/null <<<"$output"; then
+		for filter; do jq -e "$filter" >/dev/null <<<"$output" || echo "not true: $filter"; done
 		echo "of: $output"
 		return 1
 	fi

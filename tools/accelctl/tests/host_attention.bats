@@ -40,10 +40,10 @@ small() {
 			json ".dtype == \"$t\" and .kv_dtype == \"$kv\""
 		done
 	done
-	json '.schema == "accelctl.run/1" and .op == "attention" and .device == "sw"'
-	json '.batch == 1 and .queries == 9 and .keys == 9 and .heads == 4 and .kv_heads == 4 and .dim == 24'
-	json '[.time_us, .time_min_us, .estimate_us, .gflops, .max_abs_error, .seed, .repeats, .differing] | all(type == "number")'
-	json '.causal and .window == null and .page_size == null and .pieces == null and .mask == null'
+	json '.schema == "accelctl.run/1" and .op == "attention" and .device == "sw"' \
+		'.batch == 1 and .queries == 9 and .keys == 9 and .heads == 4 and .kv_heads == 4 and .dim == 24' \
+		'[.time_us, .time_min_us, .estimate_us, .gflops, .max_abs_error, .seed, .repeats, .differing] | all(type == "number")' \
+		'.causal and .window == null and .page_size == null and .pieces == null and .mask == null'
 	ctl 0 run attention -d sw --repeat 1 --json
 	json '.checked == false and has("max_abs_error") == false'
 	ctl 0 run attention -d sw --repeat 1 --check
@@ -160,14 +160,14 @@ small() {
 
 @test "explain attention lists every engine with a verdict and runs nothing" {
 	ctl 0 explain attention -d sw:m1 --dtype fp16 --kv-dtype int8 --page-size 16
-	[[ ${lines[0]} =~ ^ENGINE\ +VERDICT\ +ESTIMATE\ +BYTES\ +ALGORITHM\ +KERNEL\ +REASON$ ]]
+	[[ ${output%%$'\n'*} =~ ^ENGINE\ +VERDICT\ +ESTIMATE\ +BYTES\ +ALGORITHM\ +KERNEL\ +REASON$ ]]
 	grep -qE '^matrix +refused' <<<"$output"
 	grep -qE '^gpu +chosen' <<<"$output"
 	ctl 0 explain attention -d sw:m1 --dtype fp16 --kv-dtype int8 --page-size 16 --json
-	json '.schema == "accelctl.explain/1" and .op == "attention" and .ok and .chosen == "gpu"'
-	json '[.candidates[].engine] | unique == ["gpu", "matrix", "neural"]'
-	json '.kv_dtype == "int8" and .page_size == 16 and .queries == 64'
-	json '[.candidates[] | select(.verdict == "refused") | (.field | startswith("attention."))] | all'
+	json '.schema == "accelctl.explain/1" and .op == "attention" and .ok and .chosen == "gpu"' \
+		'[.candidates[].engine] | unique == ["gpu", "matrix", "neural"]' \
+		'.kv_dtype == "int8" and .page_size == 16 and .queries == 64' \
+		'[.candidates[] | select(.verdict == "refused") | (.field | startswith("attention."))] | all'
 	ctl 3 explain attention -d sw:m1 --dtype fp16 --page-size 16 --engine neural --json
 	json '.ok == false and .chosen == null and .error.exit_status == 3 and (.error.text | contains("gpu"))'
 	# No memory is taken
@@ -177,12 +177,12 @@ small() {
 
 @test "explain conv lists every way of every engine" {
 	ctl 0 explain conv -d sw:m1 --channels 16 --filters 8
-	[[ ${lines[0]} =~ ^ENGINE\ +VERDICT\ +ESTIMATE\ +BYTES\ +ALGORITHM\ +KERNEL\ +REASON$ ]]
+	[[ ${output%%$'\n'*} =~ ^ENGINE\ +VERDICT\ +ESTIMATE\ +BYTES\ +ALGORITHM\ +KERNEL\ +REASON$ ]]
 	[ "$(grep -cE ' chosen ' <<<"$output")" = 1 ]
 	ctl 0 explain conv -d sw:m1 --channels 16 --filters 8 --json
-	json '.schema == "accelctl.explain/1" and .op == "conv" and .ok'
-	json '.a == [1, 16, 32, 32] and .b == [8, 16, 3, 3] and .d == [1, 8, 30, 30]'
-	json '[.candidates[].algorithm] | contains(["direct", "implicit GEMM"])'
+	json '.schema == "accelctl.explain/1" and .op == "conv" and .ok' \
+		'.a == [1, 16, 32, 32] and .b == [8, 16, 3, 3] and .d == [1, 8, 30, 30]' \
+		'[.candidates[].algorithm] | contains(["direct", "implicit GEMM"])'
 	chosen=$(jq -r .chosen <<<"$output")
 	ctl 0 run conv -d sw:m1 --channels 16 --filters 8 --repeat 1 --json
 	json ".engine == \"$chosen\""

@@ -140,8 +140,8 @@ forms='list|info|doctor|top|ps|bo|jobs|health|coredump|power get|power set|reset
 	for args in '--json run gemm -m 0' 'run gemm -m 0 --json' 'run gemm --json -m 0'; do
 		# shellcheck disable=SC2086 # words
 		ctl 2 $args
-		json '.schema == "accelctl.run/1" and .ok == false'
-		json '.error | .exit_status == 2 and .field == "-m" and (.text | type == "string") and .name == null'
+		json '.schema == "accelctl.run/1" and .ok == false' \
+			'.error | .exit_status == 2 and .field == "-m" and (.text | type == "string") and .name == null'
 	done
 	ctl 2 nonsense --json
 	json '.schema == "accelctl.error/1" and .ok == false and .error.field == "nonsense"'

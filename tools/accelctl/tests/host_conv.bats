@@ -28,9 +28,9 @@ values() {
 	for t in fp32 fp16 bf16 int8; do
 		conv --dtype $t
 		[ -z "$stderr" ]
-		json '.schema == "accelctl.run/1" and .op == "conv"'
-		json '.a == [1, 3, 32, 32] and .b == [8, 3, 3, 3] and .d == [1, 8, 30, 30]'
-		json '[.time_us, .gflops, .max_abs_error, .seed, .groups, .stride, .repeats] | all(type == "number")'
+		json '.schema == "accelctl.run/1" and .op == "conv"' \
+			'.a == [1, 3, 32, 32] and .b == [8, 3, 3, 3] and .d == [1, 8, 30, 30]' \
+			'[.time_us, .gflops, .max_abs_error, .seed, .groups, .stride, .repeats] | all(type == "number")'
 	done
 	json '.out_dtype == "int32" and .max_abs_error == 0 and .differing == 0'
 }

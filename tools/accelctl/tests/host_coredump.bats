@@ -51,13 +51,13 @@ lay_out() {
 
 @test "a dump as JSON" {
 	ctl 0 coredump dump --json
-	json '.schema == "accelctl.coredump/1" and .ok and .complete and .file == "dump" and .cause == "fault"'
-	json '.device == "uma_emu.0" and .profile == "ultra" and .kernel == "6.12.0-test"'
-	json '.driver_version == "1.1" and .hw_version == "1.1" and .boottime_ns == 5000000000 and .timestamp_hz == 24000000'
-	json '.job | .engine == "gpu0" and .engine_class == "gpu" and .queue == 2 and .number == 4 and .seqno == 6 and .pid == 1234'
-	json '.job | .error == "EFAULT" and .errno == 14 and .reason == "write" and .slot == "d" and .addr == "0x7f0000123000"'
-	json '.job | .tasks == 2 and .task == 1 and .tasks_addr == "0x40000" and .comm == "bad\\x1b[2Jname"'
-	json '.walk | .addr == "0x7f0000123000" and .end == "invalid" and .entries == ["0x101001", "0x102001", "0x0"] and .writable == false'
+	json '.schema == "accelctl.coredump/1" and .ok and .complete and .file == "dump" and .cause == "fault"' \
+		'.device == "uma_emu.0" and .profile == "ultra" and .kernel == "6.12.0-test"' \
+		'.driver_version == "1.1" and .hw_version == "1.1" and .boottime_ns == 5000000000 and .timestamp_hz == 24000000' \
+		'.job | .engine == "gpu0" and .engine_class == "gpu" and .queue == 2 and .number == 4 and .seqno == 6 and .pid == 1234' \
+		'.job | .error == "EFAULT" and .errno == 14 and .reason == "write" and .slot == "d" and .addr == "0x7f0000123000"' \
+		'.job | .tasks == 2 and .task == 1 and .tasks_addr == "0x40000" and .comm == "bad\\x1b[2Jname"' \
+		'.walk | .addr == "0x7f0000123000" and .end == "invalid" and .entries == ["0x101001", "0x102001", "0x0"] and .writable == false'
 }
 
 @test "truncated: what is there, an error, exit status 1" {

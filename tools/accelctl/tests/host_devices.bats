@@ -12,7 +12,7 @@ setup() {
 @test "list has a head and the in-process device" {
 	ctl 0 list
 	[ -z "$stderr" ]
-	[[ ${lines[0]} =~ ^NAME\ +PATH\ +DRIVER\ +CHIP\ +KIND\ +ACCESS$ ]]
+	[[ ${output%%$'\n'*} =~ ^NAME\ +PATH\ +DRIVER\ +CHIP\ +KIND\ +ACCESS$ ]]
 	grep -qE '^sw +- +sw +full +emulated +ok$' <<<"$output"
 	lacks "$output" ' $'
 }
@@ -25,11 +25,11 @@ setup() {
 
 @test "list --json" {
 	ctl 0 list --json
-	json '.schema == "accelctl.list/1"'
-	json '.devices | length >= 1'
-	json '[.devices[] | .name, .driver, .access] | all(type == "string")'
-	json '[.devices[] | (.emulated | type) == "boolean" and (.access_errno | type) == "number"] | all'
-	json '.devices[] | select(.name == "sw") | .path == null and .access == "ok" and .access_errno == 0 and .emulated'
+	json '.schema == "accelctl.list/1"' \
+		'.devices | length >= 1' \
+		'[.devices[] | .name, .driver, .access] | all(type == "string")' \
+		'[.devices[] | (.emulated | type) == "boolean" and (.access_errno | type) == "number"] | all' \
+		'.devices[] | select(.name == "sw") | .path == null and .access == "ok" and .access_errno == 0 and .emulated'
 }
 
 @test "info shows versions, limits, memory, engines and operations" {
@@ -43,19 +43,19 @@ setup() {
 @test "info --json: schema and types" {
 	for chip in m1 m2 m3 ultra full; do
 		ctl 0 info --json "sw:$chip"
-		json '.schema == "accelctl.info/1"'
-		json ".device.chip == \"$chip\" and .device.emulated and .device.path == null"
-		json '.versions | (.library | type) == "string" and (.task | type) == "number" and .uapi == null'
-		json '[.limits | .page_bytes, .max_buffer_bytes, .max_job_tasks, .max_timeout_ms, .default_timeout_ms, .timestamp_hz] | all(type == "number" and . > 0)'
-		json '.limits.priorities | index("normal") != null'
-		json '.memory | length >= 1 and all(.bytes > 0 and (.bandwidth_bytes_per_s | type) == "number")'
-		json '.engines | length >= 3'
-		json '[.engines[] | .clock_max_mhz, .max_job_tasks, .instance, .node, .index] | all(type == "number")'
-		json '[.engines[].engine] | unique == ["gpu", "matrix", "neural"]'
-		json '[.engines[].capabilities[] | (.op | type) == "string" and (.a_dtypes | type) == "array" and (.align_bytes | type) == "number" and (.packed | type) == "boolean"] | all'
-		json '[.engines[].capabilities[].op | . != null] | all'
-		json '.support.matrix.gemm.a_dtypes | index("fp32") != null'
-		json '[.support[][] | .a_dtypes, .d_dtypes] | all(type == "array")'
+		json '.schema == "accelctl.info/1"' \
+			".device.chip == \"$chip\" and .device.emulated and .device.path == null" \
+			'.versions | (.library | type) == "string" and (.task | type) == "number" and .uapi == null' \
+			'[.limits | .page_bytes, .max_buffer_bytes, .max_job_tasks, .max_timeout_ms, .default_timeout_ms, .timestamp_hz] | all(type == "number" and . > 0)' \
+			'.limits.priorities | index("normal") != null' \
+			'.memory | length >= 1 and all(.bytes > 0 and (.bandwidth_bytes_per_s | type) == "number")' \
+			'.engines | length >= 3' \
+			'[.engines[] | .clock_max_mhz, .max_job_tasks, .instance, .node, .index] | all(type == "number")' \
+			'[.engines[].engine] | unique == ["gpu", "matrix", "neural"]' \
+			'[.engines[].capabilities[] | (.op | type) == "string" and (.a_dtypes | type) == "array" and (.align_bytes | type) == "number" and (.packed | type) == "boolean"] | all' \
+			'[.engines[].capabilities[].op | . != null] | all' \
+			'.support.matrix.gemm.a_dtypes | index("fp32") != null' \
+			'[.support[][] | .a_dtypes, .d_dtypes] | all(type == "array")'
 	done
 }
 
@@ -111,19 +111,19 @@ setup() {
 	ctl 0 doctor -d sw
 	has "$output" "0 failures"
 	ctl 0 doctor -d sw --json
-	json '.schema == "accelctl.doctor/1" and .ok and .failures == 0 and .exit_status == 0'
-	json '.checks | length >= 2 and all(.status == "ok")'
+	json '.schema == "accelctl.doctor/1" and .ok and .failures == 0 and .exit_status == 0' \
+		'.checks | length >= 2 and all(.status == "ok")'
 }
 
 @test "doctor: each problem is a line, and each has a remedy" {
 	run --separate-stderr accelctl doctor --json
 	rc=$status
-	json '.schema == "accelctl.doctor/1"'
-	json ".exit_status == $rc"
-	json '[.checks[] | (.check | type) == "string" and (.text | type) == "string" and (.text | contains("\n") | not)] | all'
-	json '[.checks[] | select(.status == "failed" or .status == "warning") | .remedy | type == "string"] | all'
-	json '[.checks[] | select(.status == "ok") | .remedy == null] | all'
-	json '(.failures > 0) == (.ok | not)'
+	json '.schema == "accelctl.doctor/1"' \
+		".exit_status == $rc" \
+		'[.checks[] | (.check | type) == "string" and (.text | type) == "string" and (.text | contains("\n") | not)] | all' \
+		'[.checks[] | select(.status == "failed" or .status == "warning") | .remedy | type == "string"] | all' \
+		'[.checks[] | select(.status == "ok") | .remedy == null] | all' \
+		'(.failures > 0) == (.ok | not)'
 	checks=$(jq '.checks | length' <<<"$output")
 	remedies=$(jq '[.checks[] | select(.remedy != null)] | length' <<<"$output")
 	run --separate-stderr accelctl doctor
@@ -152,9 +152,9 @@ of() {
 @test "doctor --root: a system as it should be" {
 	make_system good
 	ctl 0 doctor --root good --json
-	json '.failures == 0 and .warnings == 0'
-	json '[.checks[].check] | contains(["kernel", "subsystem", "module", "device", "permission", "udev"])'
-	json '.checks[] | select(.check == "module") | .text | contains("1.2")'
+	json '.failures == 0 and .warnings == 0' \
+		'[.checks[].check] | contains(["kernel", "subsystem", "module", "device", "permission", "udev"])' \
+		'.checks[] | select(.check == "module") | .text | contains("1.2")'
 }
 
 @test "doctor --root: what is wrong is found, and the exit status says it" {

@@ -42,8 +42,8 @@ vector() {
 		for how in cls last mean max; do
 			want=$(vector "$m" "$how")
 			ctl 0 embed -m "$HF/$m" -d sw --input-ids "$(jq -r .ids <<<"$want")" --pooling "$how" --json
-			json ".pooling == \"$how\" and (.normalized | not) and .width == (.texts[0].vector | length) and .texts[0].tokens == 20"
-			json "[.texts[0].vector, $(jq -c .vector <<<"$want")] | transpose | all((.[0] - .[1] | fabs) < 0.0005)"
+			json ".pooling == \"$how\" and (.normalized | not) and .width == (.texts[0].vector | length) and .texts[0].tokens == 20" \
+				"[.texts[0].vector, $(jq -c .vector <<<"$want")] | transpose | all((.[0] - .[1] | fabs) < 0.0005)"
 		done
 	done
 }
@@ -90,8 +90,8 @@ vector() {
 	ctl 0 embed -m "$AUSTEN" -d sw -p 'It was a truth' -p 'Her sister was not there' --normalize --json
 	json '.normalized and (.texts | all((.vector | map(. * .) | add - 1 | fabs) < 0.00001))'
 	ctl 0 embed -m "$AUSTEN" -d sw -p 'It was a truth' -p 'It was a truth' -p 'Her sister was not there' --similarity --json
-	json '.similarity | length == 3 and (.[0][1] - 1 | fabs) < 0.00001 and .[0][2] < 0.99 and (.[0][2] - .[2][0] | fabs) < 0.00001'
-	json '.texts | all(has("vector") | not)'
+	json '.similarity | length == 3 and (.[0][1] - 1 | fabs) < 0.00001 and .[0][2] < 0.99 and (.[0][2] - .[2][0] | fabs) < 0.00001' \
+		'.texts | all(has("vector") | not)'
 	ctl 0 embed -m "$AUSTEN" -d sw -p 'It was a truth' -p 'It was a truth' --similarity
 	[ "$(wc -l <<<"$output")" = 2 ]
 	has "$output" "1.000000 1.000000"

@@ -53,12 +53,12 @@ goes_on() {
 @test "how fast it was, and what share of the machine's speed that is" {
 	local austen=$BATS_TEST_DIRNAME/../../../examples/austen
 	ctl 0 generate -m "$austen" -d sw -p 'It was a truth' -n 30 --greedy --ignore-eos --json
-	json '.first_token_s > 0 and .prompt_tokens_per_s > 0 and .tokens_per_s > 0'
-	json ".weight_bytes == $(stat -c %s "$austen/model.safetensors")"
+	json '.first_token_s > 0 and .prompt_tokens_per_s > 0 and .tokens_per_s > 0' \
+		".weight_bytes == $(stat -c %s "$austen/model.safetensors")"
 	# More than a disk, less than registers; by the first token's time and the rest of it
-	json '.energy_j == null and (has("energy_modelled") | not)'
-	json '.read_bytes_per_s > 5e7 and .read_bytes_per_s < 1e13'
-	json '.read_share > 0 and .read_share < 1.5 and (.read_share * .read_bytes_per_s / (.weight_bytes * .tokens_per_s) - 1 | fabs) < 1e-6'
+	json '.energy_j == null and (has("energy_modelled") | not)' \
+		'.read_bytes_per_s > 5e7 and .read_bytes_per_s < 1e13' \
+		'.read_share > 0 and .read_share < 1.5 and (.read_share * .read_bytes_per_s / (.weight_bytes * .tokens_per_s) - 1 | fabs) < 1e-6'
 	# With guesses there are fewer runs than tokens.
 	ctl 0 generate -m "$austen" -d sw -p 'It was a truth' -n 30 --greedy --ignore-eos --json --draft "$austen"
 	json '.read_share * .read_bytes_per_s < 0.9 * .weight_bytes * .tokens_per_s'

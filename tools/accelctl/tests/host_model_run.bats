@@ -225,8 +225,8 @@ make_golden() {
 	ctl 0 model profile "$digits/digits.onnx" -d sw --chrome "$T/trace.json" --json
 	nodes=$(jq '.nodes | length' <<<"$output")
 	output=$(cat "$T/trace.json")
-	json "[.traceEvents[] | select(.ph == \"X\" and .dur > 0 and .args.operation)] | length == $nodes"
-	json '[.traceEvents[] | select(.ph == "X").ts] | . == sort'
+	json "[.traceEvents[] | select(.ph == \"X\" and .dur > 0 and .args.operation)] | length == $nodes" \
+		'[.traceEvents[] | select(.ph == "X").ts] | . == sort'
 	ctl 0 model explain "$digits/digits.onnx" -d sw --dot
 	has "$output" "digraph"
 	ctl 1 model profile "$digits/digits.onnx" -d sw --chrome /nowhere/trace.json
@@ -252,8 +252,8 @@ make_golden() {
 	json '.ok and .opsets["ai.onnx"] == 17 and .inputs[0].type == "fp32" and (.unknown | length) == 0 and .nodes > 5 and .macs > 0'
 	"$onnx" model "$T/bad.onnx" x:f32:2,n Relu Bogus com.microsoft.Fancy Bogus Relu:1@weights.bin
 	ctl 3 model check "$T/bad.onnx" -d sw --json
-	json '(.ok | not) and [.unknown[].name] == ["Bogus", "Fancy"] and .unknown[0].nodes == 2 and .unknown[0].first == "n1" and .unknown[1].domain == "com.microsoft"'
-	json '.external[0].location == "weights.bin" and .external[0].wrong == "missing" and .inputs[0].shape == "2,n"'
+	json '(.ok | not) and [.unknown[].name] == ["Bogus", "Fancy"] and .unknown[0].nodes == 2 and .unknown[0].first == "n1" and .unknown[1].domain == "com.microsoft"' \
+		'.external[0].location == "weights.bin" and .external[0].wrong == "missing" and .inputs[0].shape == "2,n"'
 	ctl 3 model check "$T/bad.onnx" -d sw
 	has "$output" "UNKNOWN operator com.microsoft.Fancy, 1 nodes, the first is n2"
 	# Known operators that do not fit

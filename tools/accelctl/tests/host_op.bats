@@ -93,13 +93,13 @@ arguments() {
 @test "the keys that are promised" {
 	op softmax --in 3x4
 	[ -z "$stderr" ]
-	json '.schema == "accelctl.run/1" and .op == "op" and .name == "softmax"'
-	json '.dtype == "fp32" and .out_dtype == "fp32" and .inputs == [{"dtype": "fp32", "dims": [3, 4]}]'
-	json '[.time_us, .estimate_us, .max_abs_error, .differing, .seed, .repeats] | all(type == "number")'
-	json '[.device, .chip, .engine, .algorithm] | all(type == "string")'
+	json '.schema == "accelctl.run/1" and .op == "op" and .name == "softmax"' \
+		'.dtype == "fp32" and .out_dtype == "fp32" and .inputs == [{"dtype": "fp32", "dims": [3, 4]}]' \
+		'[.time_us, .estimate_us, .max_abs_error, .differing, .seed, .repeats] | all(type == "number")' \
+		'[.device, .chip, .engine, .algorithm] | all(type == "string")'
 	op topk --in 3x4 -k 2 --out v.npy --out i.npy
-	json '.results == [{"dtype": "fp32", "dims": [3, 2]}, {"dtype": "int32", "dims": [3, 2]}]'
-	json '.out == ["v.npy", "i.npy"]'
+	json '.results == [{"dtype": "fp32", "dims": [3, 2]}, {"dtype": "int32", "dims": [3, 2]}]' \
+		'.out == ["v.npy", "i.npy"]'
 	# Names may be spelled as the library has them
 	op leaky_relu --in 3 --p0 0.5
 	json '.name == "leaky-relu"'
@@ -192,8 +192,8 @@ arguments() {
 @test "explained, on every chip" {
 	for d in sw:m1 sw:m3 sw:ultra sw:full; do
 		ctl 0 explain op -d $d softmax --in 4x8 --json
-		json '.schema == "accelctl.explain/1" and .ok and .name == "softmax" and (.candidates | length >= 2)'
-		json '.inputs[0].dims == [4, 8] and (.chosen | type == "string")'
+		json '.schema == "accelctl.explain/1" and .ok and .name == "softmax" and (.candidates | length >= 2)' \
+			'.inputs[0].dims == [4, 8] and (.chosen | type == "string")'
 		ctl 0 run op -d $d softmax --in 4x8 --engine "$(jq -r .chosen <<<"$output")" --check
 	done
 	ctl 0 explain op -d sw max-pool --in 1x2x4x4 --kernel 2

@@ -127,8 +127,8 @@ quantize() {
 	"$UMA_BUILD/examples/zoo/fill" "$T/onnx/t5-3l.fill.json" "$T/onnx"
 	for scheme in dynamic 4bit; do
 		ctl 0 model quantize "$T/onnx/t5-3l.onnx" -d sw --golden "$T/onnx/t5-3l.golden.npz" -o "$T/t5.onnx" --scheme "$scheme" --json
-		json '[.layers[] | select(.precision != "float" and .error < 0.3 and .own_error < 0.1)] | length == 49'
-		json '.file_bytes < 0.45 * .file_bytes_before'
+		json '[.layers[] | select(.precision != "float" and .error < 0.3 and .own_error < 0.1)] | length == 49' \
+			'.file_bytes < 0.45 * .file_bytes_before'
 	done
 	# It is whole without what the other needs.
 	rm "$T/onnx/t5-3l.bin"

@@ -82,8 +82,8 @@ clips() {
 	hears "$SPEECH/clip00.wav" --format vtt
 	[ "$output" = $'WEBVTT\n\n00:00:00.000 --> 00:00:01.915\nopen the kitchen door' ]
 	hears "$SPEECH/clip00.wav" --format json --threads 1 --language en
-	json '.segments | length == 1 and (.[0] | .text == "open the kitchen door" and .language == "en" and (.tokens | length) == 4)'
-	json '.windows == 1 and .duration_s > 1.9 and .real_time_factor > 0'
+	json '.segments | length == 1 and (.[0] | .text == "open the kitchen door" and .language == "en" and (.tokens | length) == 4)' \
+		'.windows == 1 and .duration_s > 1.9 and .real_time_factor > 0'
 	hears "$SPEECH/clip00.wav" --json
 	json '.segments[0].start == 0'
 	ctl 0 transcribe -d sw -m "$SPEECH" "$SPEECH/clip00.wav"
@@ -128,8 +128,8 @@ clips() {
 		write('quiet.wav', second * 20)
 	EOF
 	hears "$BATS_TEST_TMPDIR/gaps.wav" --vad --json
-	json '[.segments[].text] == ["open the kitchen door", "call george now"] and .windows == 2 and .stretches == 2'
-	json '.duration_s > 30 and .speech_s < 5 and (.segments[0].start - 12 | fabs < 0.4) and .segments[1].start > 24.5'
+	json '[.segments[].text] == ["open the kitchen door", "call george now"] and .windows == 2 and .stretches == 2' \
+		'.duration_s > 30 and .speech_s < 5 and (.segments[0].start - 12 | fabs < 0.4) and .segments[1].start > 24.5'
 	# shellcheck disable=SC2016 # the inner shell's words
 	run --separate-stderr bash -c 'cat "$0" | accelctl transcribe -q -d sw -m "$1" --vad -' "$BATS_TEST_TMPDIR/gaps.wav" "$SPEECH"
 	[ "$status" = 0 ]

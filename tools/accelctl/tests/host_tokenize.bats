@@ -21,8 +21,8 @@ setup() {
 
 @test "a text becomes tokens, and tokens the text" {
 	ctl 0 tokenize -m "$lm" -p "It is a truth universally acknowledged, é" --json
-	json '.schema == "accelctl.tokenize/1"'
-	json '.tokens[0].start == 0 and .tokens[-1].end == 42 and .count == (.tokens | length)'
+	json '.schema == "accelctl.tokenize/1"' \
+		'.tokens[0].start == 0 and .tokens[-1].end == 42 and .count == (.tokens | length)'
 	ids=$(jq -r '[.tokens[].id] | join(",")' <<<"$output")
 	ctl 0 tokenize -m "$lm" --decode "$ids"
 	[ "$output" = "It is a truth universally acknowledged, é" ]
@@ -45,7 +45,7 @@ setup() {
 @test "a file, the standard input, and what is wrong" {
 	echo -n "the man" >"$BATS_TEST_TMPDIR/text"
 	ctl 0 tokenize -m "$lm" -f "$BATS_TEST_TMPDIR/text"
-	[ "${#lines[@]}" -ge 2 ]
+	[[ $output == *$'\n'* ]]
 	ctl 2 tokenize -m "$lm"
 	ctl 2 tokenize -p a
 	ctl 2 tokenize -m "$lm" --decode 1,x

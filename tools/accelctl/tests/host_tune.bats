@@ -34,11 +34,11 @@ tune_conv() {
 
 @test "run conv measures the ways, and the file has them" {
 	tune_conv --json
-	json '.ok and .op == "run conv" and (.entries | length) == 1'
-	json '.entries[0] | .state == "valid" and .op == "conv" and .threads == 1 and (.cached | not)'
-	json '.entries[0].candidates | length > 2 and ([.[] | select(.winner)] | length) == 1 and ([.[] | select(.default)] | length) == 1'
-	json '.entries[0] | .gain >= 1 and .best_ns > 0 and .spent_ns < 4.5e9'
-	json ".path == \"$file\""
+	json '.ok and .op == "run conv" and (.entries | length) == 1' \
+		'.entries[0] | .state == "valid" and .op == "conv" and .threads == 1 and (.cached | not)' \
+		'.entries[0].candidates | length > 2 and ([.[] | select(.winner)] | length) == 1 and ([.[] | select(.default)] | length) == 1' \
+		'.entries[0] | .gain >= 1 and .best_ns > 0 and .spent_ns < 4.5e9' \
+		".path == \"$file\""
 	[ -f "$file" ]
 	[ "$(stat -c %a "$file")" = 600 ]
 	# Known now, and in words
@@ -84,8 +84,8 @@ tune_conv() {
 @test "export writes everything" {
 	tune_conv
 	ctl 0 tune export -d sw --threads 1
-	json '.ok and .op == "export" and (.entries | length) == 1'
-	json '.entries[0] | .state == "valid" and (.desc | test("^0:[0-9a-f]{16}")) and (.candidates | length) > 2'
+	json '.ok and .op == "export" and (.entries | length) == 1' \
+		'.entries[0] | .state == "valid" and (.desc | test("^0:[0-9a-f]{16}")) and (.candidates | length) > 2'
 }
 
 @test "entries of other machines, versions and devices are told apart, and pruned" {
@@ -137,8 +137,8 @@ tune_conv() {
 	run --separate-stderr accelctl tune verify -d sw --threads 1 --budget-ms 4000 --json
 	# On a machine that is busy with something else it may not hold
 	[ "$status" = 0 ] || [ "$status" = 8 ]
-	json '.measured == 1 and .entries[0].now_ns > 0 and .entries[0].best_ns > 0'
-	json '.entries[0].verdict == (if .lost == 0 then "holds" else "no longer holds" end)'
+	json '.measured == 1 and .entries[0].now_ns > 0 and .entries[0].best_ns > 0' \
+		'.entries[0].verdict == (if .lost == 0 then "holds" else "no longer holds" end)'
 	[ "$(sha256sum <"$file")" = "$sum" ]
 	# An entry whose way is not the fastest by far
 	ctl 0 tune verify -d sw --threads 1 --sample 0

@@ -116,11 +116,11 @@ all='top ps bo jobs health reset'
 @test "ps: each client once, however many processes and descriptors" {
 	lay_out
 	ctl 0 ps --root root --json
-	json '.schema == "accelctl.ps/1" and (.clients | length) == 2'
-	json '.clients[0] | .pid == 10 and .processes == 2 and .client_id == 1 and .queues == 2 and .device == "accel0"'
-	json '.clients[0].engines.matrix | .total_ns == 5000000 and .capacity == 2'
-	json '.clients[0] | .memory_total_bytes == 8192 and .memory_resident_bytes == 4096'
-	json '.clients[1] | .pid == 12 and .processes == 1 and .queues == 1'
+	json '.schema == "accelctl.ps/1" and (.clients | length) == 2' \
+		'.clients[0] | .pid == 10 and .processes == 2 and .client_id == 1 and .queues == 2 and .device == "accel0"' \
+		'.clients[0].engines.matrix | .total_ns == 5000000 and .capacity == 2' \
+		'.clients[0] | .memory_total_bytes == 8192 and .memory_resident_bytes == 4096' \
+		'.clients[1] | .pid == 12 and .processes == 1 and .queues == 1'
 	# What a process calls itself does not reach the terminal as it is
 	json '.clients[0].comm == "be?[31mnch\""'
 	ctl 0 ps --root root
@@ -139,9 +139,9 @@ all='top ps bo jobs health reset'
 	jq -se 'length == 3 and all(.schema == "accelctl.top/1") and ([.[].sample] == [1, 2, 3])' <<<"$output"
 	jq -se 'all(.interval_ns > 40000000)' <<<"$output"
 	output=$(head -n 1 <<<"$output")
-	json '.devices[0] | .power_mw == 1500 and .modelled and .temperature_c == 41.5 and .clock_mhz == 600 and .throttled == false'
-	json '[.devices[0].engines[].engine] == ["gpu0", "matrix0", "matrix2", "matrix10"]'
-	json '.devices[0].engines[0] | .busy_us == 1000 and .jobs == 7 and .busy_percent == 0'
+	json '.devices[0] | .power_mw == 1500 and .modelled and .temperature_c == 41.5 and .clock_mhz == 600 and .throttled == false' \
+		'[.devices[0].engines[].engine] == ["gpu0", "matrix0", "matrix2", "matrix10"]' \
+		'.devices[0].engines[0] | .busy_us == 1000 and .jobs == 7 and .busy_percent == 0'
 }
 
 # written PID: wait until the process has written its first sample to the file out
@@ -265,8 +265,8 @@ on_terminal() {
 @test "bo: the driver's table; without it the sums of the clients" {
 	lay_out
 	ctl 0 bo --root root --json
-	json '.schema == "accelctl.bo/1" and (.buffers | length) == 1'
-	json '.buffers[0] | .device == "accel0" and .size_bytes == 8192 and .resident_bytes == 4096 and .mappings == 1 and .flags == 1 and .label == "weights \"a\""'
+	json '.schema == "accelctl.bo/1" and (.buffers | length) == 1' \
+		'.buffers[0] | .device == "accel0" and .size_bytes == 8192 and .resident_bytes == 4096 and .mappings == 1 and .flags == 1 and .label == "weights \"a\""'
 	ctl 0 bo --root root
 	has "$output" 'weights "a"'
 	has "$output" "8 KiB"
@@ -279,8 +279,8 @@ on_terminal() {
 @test "jobs: queues, rings if the driver shows them, what is in flight" {
 	lay_out
 	ctl 0 jobs --root root --json
-	json '.devices[0] | .device == "accel0" and .in_flight == 2 and (.queues | length) == 3 and .rings == null'
-	json '.devices[0].queues[0] | .pid == 10 and .queue == 1 and .submitted == 9 and .in_flight == 2'
+	json '.devices[0] | .device == "accel0" and .in_flight == 2 and (.queues | length) == 3 and .rings == null' \
+		'.devices[0].queues[0] | .pid == 10 and .queue == 1 and .submitted == 9 and .in_flight == 2'
 	has "$stderr" "no table of rings"
 	put sys/kernel/debug/accel/uma.0/rings 'engine index seqno pid' 'matrix0 7 9 10'
 	ctl 0 jobs --root root
@@ -318,9 +318,9 @@ on_terminal() {
 	lay_out
 	dev=$root/sys/devices/platform/uma.0
 	ctl 0 health --root root --json
-	json '.ok and .state == "ok" and .exit_status == 0'
-	json '.devices[0] | .resets == 3 and .faults == 1 and .timeouts == 2 and .missed_interrupts == 0 and .wedged == false and .last_coredump == null'
-	json '.devices[0].engines | length == 4 and all(.resets == 3 and .faults == 1 and .timeouts == 2)'
+	json '.ok and .state == "ok" and .exit_status == 0' \
+		'.devices[0] | .resets == 3 and .faults == 1 and .timeouts == 2 and .missed_interrupts == 0 and .wedged == false and .last_coredump == null' \
+		'.devices[0].engines | length == 4 and all(.resets == 3 and .faults == 1 and .timeouts == 2)'
 	ctl 1 health --root root --strict
 	has "$output" "degraded: 3 resets; 2 jobs ran into their timeout; 1 jobs faulted"
 	echo 1 >"$dev/throttled"
@@ -348,8 +348,8 @@ on_terminal() {
 	lay_out
 	dev=$root/sys/devices/platform/uma.0
 	ctl 0 power get --root root --json
-	json '.schema == "accelctl.power/1" and .op == "get"'
-	json '.devices[0] | .power_mode == "balanced" and .modelled and .power_mw == 1500 and .temperature_max_c == 95 and .clock_max_mhz == 3500 and .clock_min_mhz == 600 and .governor == "simple_ondemand" and .runtime_status == "active" and .autosuspend_ms == 200 and .energy_uj == 123456'
+	json '.schema == "accelctl.power/1" and .op == "get"' \
+		'.devices[0] | .power_mode == "balanced" and .modelled and .power_mw == 1500 and .temperature_max_c == 95 and .clock_max_mhz == 3500 and .clock_min_mhz == 600 and .governor == "simple_ondemand" and .runtime_status == "active" and .autosuspend_ms == 200 and .energy_uj == 123456'
 	ctl 0 power get --root root
 	has "$output" "modelled"
 	ctl 0 power set --root root --mode low_power --max-clock 1200 --min-clock 700 --governor performance --autosuspend 50 --json
@@ -385,8 +385,8 @@ on_terminal() {
 
 @test "trace -d sw: jobs and operations of a command, without a driver" {
 	ctl 0 trace -d sw -o t.json --json -- accelctl run gemm -d sw -m 64 -n 64 -k 64 --repeat 3
-	json '.ok and .jobs >= 4 and .ops == .jobs and .failed == 0 and .unfinished == 0'
-	json '.lost_events == 0 and .malformed_lines == 0 and .command_status == 0'
+	json '.ok and .jobs >= 4 and .ops == .jobs and .failed == 0 and .unfinished == 0' \
+		'.lost_events == 0 and .malformed_lines == 0 and .command_status == 0'
 	# Each operation has its kernel and is within its job
 	jq -e '[.traceEvents[] | select(.cat == "op") | .name == "gemm" and (.args.kernel | length > 0)] | length >= 4 and all' t.json
 	jq -e '(.traceEvents | map(select(.cat == "run")) | map({(.args.number | tostring): .}) | add) as $runs |
