@@ -343,6 +343,7 @@ static void lone_is_bad(const struct bytes *t, uint32_t id, int code, const char
 static void test_bad_tensors(void **arg)
 {
 	struct bytes g = graph(), t;
+	char name[301] = { 0 };
 
 	(void)arg;
 	write_model("all.onnx", &g);
@@ -361,6 +362,10 @@ static void test_bad_tensors(void **arg)
 	lone_is_bad(&t, 5, -EOPNOTSUPP, "__metadata__");
 	t = tensor("q", 1, 1, DIMS(7), w, sizeof(w));
 	lone_is_bad(&t, 5, -EBADMSG, "q: 24 bytes, its dimensions say 28");
+	/* A long name is cut, the reason is not. */
+	memset(name, 'n', sizeof(name) - 1);
+	t = tensor(name, 1, 1, DIMS(7), w, sizeof(w));
+	lone_is_bad(&t, 5, -EBADMSG, "n: 24 bytes, its dimensions say 28");
 	/* Nothing is allocated for numbers that are not there. */
 	t = tensor("q", 1, 2, DIMS(1 << 19, 1 << 20), NULL, 0);
 	lone_is_bad(&t, 5, -EBADMSG, "q: numbers are missing");

@@ -20,7 +20,7 @@ bool copy_next(struct rewrite *q, struct slice *s, struct field *f, struct slice
 	const int got = *ret ? 0 : wire_whole(s, f, whole);
 
 	if (got < 0)
-		*ret = im_fail(q->im, got, "%s: a part of it is damaged", q->im->path);
+		*ret = im_fail(q->im, got, "%.200s: a part of it is damaged", q->im->path);
 	return got > 0;
 }
 
@@ -284,7 +284,7 @@ static int write_file(struct import *im, const char *path, const struct message 
 	while (!ret && message_next(m, &i, &s))
 		newfile_write(&file, s.p, s.n);
 	ret = newfile_close(&file, ret);
-	return ret ? im_fail(im, ret, "%s: cannot be written: %s", path, errno_text(-ret)) : 0;
+	return ret ? im_fail(im, ret, "%.200s: cannot be written: %s", path, errno_text(-ret)) : 0;
 }
 
 int quantize_write(struct rewrite *q, struct slice model, const char *path)

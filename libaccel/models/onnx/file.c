@@ -28,10 +28,10 @@ int map_file(struct import *im, const char *name, struct mapping **out)
 		}
 	ret = mapping_open(im->path, name, &map);
 	if (ret == -EPERM && name)
-		return im_fail(im, ret, "%s: not in the folder of the model", shown);
+		return im_fail(im, ret, "%.200s: not in the folder of the model", shown);
 	if (ret)
-		return im_fail(im, ret, ret == -EBADMSG ? "%s: not a file" :
-			       "%s: cannot be opened", shown);
+		return im_fail(im, ret, ret == -EBADMSG ? "%.200s: not a file" :
+			       "%.200s: cannot be opened", shown);
 	map->next = im->maps;
 	im->maps = map;
 	im->model->info.file_bytes += map->bytes;

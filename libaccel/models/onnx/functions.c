@@ -89,7 +89,7 @@ int read_functions(struct import *im, struct slice model)
 		}
 		if (ret)
 			return im_fail(im, -EBADMSG, "function %.*s cannot be read",
-				       (int)fn->name.n, fn->name.p);
+				       slice_shown(fn->name), fn->name.p);
 	}
 	return 0;
 }
@@ -111,7 +111,7 @@ int call_attr(struct import *im, struct attr *a)
 
 	if (!im->call)
 		return im_fail(im, -EBADMSG, "attribute %.*s refers to one of a function",
-			       (int)name.n, name.p);
+			       slice_shown(name), name.p);
 	for (i = 0; i < im->call->attr_count; i++)
 		if (same_slice(im->call->attrs[i].name, ref)) {
 			*a = im->call->attrs[i];
@@ -230,7 +230,7 @@ static int take_outputs(struct import *im, struct ref *out, uint32_t *count)
 		n = f.bytes.n ? im_name(im, f.bytes) : NULL;
 		if (!n || !n->text)
 			return im_fail(im, -EBADMSG, "its function has no output %.*s",
-				       (int)f.bytes.n, f.bytes.p);
+				       slice_shown(f.bytes), f.bytes.p);
 		out[*count] = (struct ref) { .value = n->value, .sequence = n->sequence };
 		out[(*count)++].data = n->data;
 	}
@@ -370,8 +370,8 @@ static int add_inline(struct import *im, struct slice graph, const struct ref *i
 		n = im_look_up(im, name);
 		if (!n || *count == MAX_IO)
 			return im->error.code ? im->error.code :
-			       im_fail(im, -EBADMSG, "its graph has no output %.*s", (int)name.n,
-				       name.p);
+			       im_fail(im, -EBADMSG, "its graph has no output %.*s",
+				       slice_shown(name), name.p);
 		out[*count] = (struct ref) { 0 };
 		if (!n->sequence)
 			ret = im_ref(im, n->value, &out[*count]);

@@ -91,7 +91,7 @@ static int read_input(struct import *im, struct slice s)
 		return im->error.code;
 	if (!n)
 		return im_fail(im, -EBADMSG, "its input %.*s is not there, or comes later",
-			       (int)s.n,
+			       slice_shown(s),
 			       s.p);
 	if (n->sequence) {
 		ref->here = true;
@@ -119,7 +119,7 @@ static int take_attr(struct import *im, struct slice s)
 	/* What has long lists reads them itself. */
 	if (ret == 1 && a->more && strcmp(im->op, "Constant"))
 		return im_fail(im, -EOPNOTSUPP, "attribute %.*s has more than %d numbers",
-			       (int)a->name.n, a->name.p, MAX_INTS);
+			       slice_shown(a->name), a->name.p, MAX_INTS);
 	im->attr_count += ret == 1;
 	return ret < 0 ? ret : 0;
 }
@@ -280,7 +280,7 @@ static int read_shape(struct import *im, struct slice shape, struct slice input,
 			continue;
 		if (v->rank == ACCEL_GRAPH_MAX_RANK)
 			return im_fail(im, -EOPNOTSUPP, "input %.*s has more than %d dimensions",
-				       (int)input.n, input.p, ACCEL_GRAPH_MAX_RANK);
+				       slice_shown(input), input.p, ACCEL_GRAPH_MAX_RANK);
 		text = (struct slice) { 0 };
 		known = false;
 		for (dim = f.bytes; wire_next(&dim, &g) > 0;) {
@@ -480,7 +480,7 @@ static int add_output(struct import *im, struct slice s)
 	if (!n && im->error.code)
 		return im->error.code;
 	if (!n)
-		return im_fail(im, -EBADMSG, "there is no output %.*s", (int)name.n, name.p);
+		return im_fail(im, -EBADMSG, "there is no output %.*s", slice_shown(name), name.p);
 	if (n->sequence)
 		return sequence_output(im, n);
 	im->model->info.output_count++;
@@ -677,7 +677,7 @@ int read_model(struct import *im, struct slice s)
 	if (err)
 		return err;
 	if (ret || !graph.n)
-		return im_fail(im, -EBADMSG, "%s: not an ONNX model", im->path);
+		return im_fail(im, -EBADMSG, "%.200s: not an ONNX model", im->path);
 	/* Without a node of the default domain its version does not matter. */
 	if (!im->opset && im->others)
 		im->opset = 24;

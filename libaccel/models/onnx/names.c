@@ -106,13 +106,13 @@ int bind_name(struct import *im, struct slice s, uint32_t value, const void *dat
 	if (!s.p || !s.n)
 		return im_fail(im, -EBADMSG, "a value without a name");
 	if (memchr(s.p, 0, s.n))
-		return im_fail(im, -EBADMSG, "the name %.*s has a zero in it", (int)s.n, s.p);
+		return im_fail(im, -EBADMSG, "the name %.*s has a zero in it", slice_shown(s), s.p);
 	ret = more_names(im);
 	if (ret)
 		return ret;
 	n = im_name(im, s);
 	if (n->text)
-		return im_fail(im, -EBADMSG, "the name %.*s is given twice", (int)s.n, s.p);
+		return im_fail(im, -EBADMSG, "the name %.*s is given twice", slice_shown(s), s.p);
 	n->text = strndup((const char *)s.p, s.n);
 	if (!n->text)
 		return im_fail(im, -ENOMEM, "out of memory");

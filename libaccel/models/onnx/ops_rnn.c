@@ -169,7 +169,7 @@ static int read_acts(struct import *im, struct cell *l, uint32_t kind, uint32_t 
 				break;
 		if (k == ARRAY_SIZE(words))
 			return im_fail(im, -EOPNOTSUPP, "its activation %.*s is not known",
-				       (int)list->strings[at].n, list->strings[at].p);
+				       slice_shown(list->strings[at]), list->strings[at].p);
 		i = at % n;
 		l->act[i] = words[k].act;
 		l->alpha[i] = words[k].alpha;

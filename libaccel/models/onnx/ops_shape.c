@@ -274,13 +274,13 @@ static int constant(struct import *im, uint32_t arg)
 		t.type = ACCEL_HOST_S64;
 	} else {
 		return im_fail(im, -EOPNOTSUPP, "its attribute %.*s is not supported",
-			       (int)a->name.n, a->name.p);
+			       slice_shown(a->name), a->name.p);
 	}
 	t.rank = a->type == ATTR_FLOATS || a->type == ATTR_INTS;
 	if (t.rank)
 		t.count = list_numbers(a, NULL);
 	if (t.count == UINT64_MAX)
-		return im_fail(im, -EBADMSG, "attribute %.*s cannot be read", (int)a->name.n,
+		return im_fail(im, -EBADMSG, "attribute %.*s cannot be read", slice_shown(a->name),
 			       a->name.p);
 	t.dims[0] = t.rank ? (int64_t)t.count : 0;
 	t.bytes = t.count * accel_type_bits(t.type) / 8;

@@ -107,7 +107,7 @@ static int put_ranged(struct rewrite *q, struct slice s)
 	uint8_t byte;
 
 	if (!r || !isfinite(r->min) || !isfinite(r->max))
-		return im_fail(q->im, -EINVAL, "there is no range for %.*s", (int)s.n, s.p);
+		return im_fail(q->im, -EINVAL, "there is no range for %.*s", slice_shown(s), s.p);
 	if (!first_time(q, s, MARK_BYTES))
 		return 0;
 	min = r->min < 0 ? r->min : 0;

@@ -53,7 +53,7 @@ static int read_parts(struct import *im, struct slice s, struct parts *p, struct
 static int size_up(struct import *im, const struct parts *p, struct tensor *t)
 {
 	const struct tensor *v = &p->values, *at = &p->places;
-	const int n = (int)v->name.n;
+	const int n = slice_shown(v->name);
 	uint32_t i;
 
 	if (v->rank != 1)
@@ -96,14 +96,14 @@ static int find_place(struct import *im, const struct parts *p, const struct ten
 		if (x < 0 || x >= size)
 			return im_fail(im, -EBADMSG,
 				       "sparse %.*s: index %" PRId64 " of value %" PRIu64
-				       " is not below %" PRId64, (int)t->name.n, t->name.p, x, i,
-				       size);
+				       " is not below %" PRId64, slice_shown(t->name), t->name.p, x,
+				       i, size);
 		*place = *place * (uint64_t)size + (uint64_t)x;
 	}
 	/* Without a dimension there is one element. */
 	return *place < t->count ? 0 :
 	       im_fail(im, -EBADMSG, "sparse %.*s: value %" PRIu64 " has no place",
-		       (int)t->name.n, t->name.p, i);
+		       slice_shown(t->name), t->name.p, i);
 }
 
 static int spread(struct import *im, const struct parts *p, struct tensor *t)
@@ -127,7 +127,8 @@ static int spread(struct import *im, const struct parts *p, struct tensor *t)
 		if (place < next)
 			return im_fail(im, -EBADMSG,
 				       "sparse %.*s: the index of value %" PRIu64
-				       " is not behind that before", (int)t->name.n, t->name.p, i);
+				       " is not behind that before", slice_shown(t->name),
+				       t->name.p, i);
 		next = place + 1;
 		if (bits >= 8) {
 			memcpy(to + place * (bits / 8), from + i * (bits / 8), bits / 8);

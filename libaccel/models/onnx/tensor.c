@@ -146,10 +146,10 @@ static int use_external(struct import *im, struct tensor *t, const struct raw *r
 		return ret;
 	if (raw->length != UINT64_MAX && raw->length != t->bytes)
 		return im_fail(im, -EBADMSG, "%.*s: %" PRIu64 " bytes, its dimensions say %" PRIu64,
-			       (int)t->name.n, t->name.p, raw->length, t->bytes);
+			       slice_shown(t->name), t->name.p, raw->length, t->bytes);
 	if (raw->offset > map->bytes || t->bytes > map->bytes - raw->offset)
 		return im_fail(im, -EBADMSG, "%.*s: its data ends behind the file",
-			       (int)t->name.n, t->name.p);
+			       slice_shown(t->name), t->name.p);
 	t->data = map->data + raw->offset;
 	t->mapping = map;
 	return 0;
@@ -203,7 +203,7 @@ static int unpack(struct import *im, struct tensor *t, const struct raw *raw)
 		do {
 			if (n == count)
 				return im_fail(im, -EBADMSG, "%.*s: too many numbers",
-					       (int)t->name.n, t->name.p);
+					       slice_shown(t->name), t->name.p);
 			if (!f.has_bytes) {
 				memcpy(p + n++ * size, &f.number, size);
 			} else if (varints) {
@@ -216,7 +216,7 @@ static int unpack(struct import *im, struct tensor *t, const struct raw *raw)
 				step = list.n / wide;
 				if (list.n % wide || step > count - n)
 					return im_fail(im, -EBADMSG, "%.*s: too many numbers",
-						       (int)t->name.n, t->name.p);
+						       slice_shown(t->name), t->name.p);
 				memcpy(p + n * size, list.p, list.n);
 				n += step;
 				list.n = 0;
@@ -226,7 +226,7 @@ static int unpack(struct import *im, struct tensor *t, const struct raw *raw)
 	if (n != count)
 		return im_fail(im, -EBADMSG,
 			       "%.*s: %" PRIu64 " numbers, its dimensions say %" PRIu64,
-			       (int)t->name.n, t->name.p, n, count);
+			       slice_shown(t->name), t->name.p, n, count);
 	return 0;
 }
 
@@ -249,26 +249,26 @@ int tensor_read(struct import *im, struct slice s, struct tensor *t)
 	if (ret)
 		return ret;
 	if (!raw.onnx)
-		return im_fail(im, -EBADMSG, "%.*s: a tensor without a type", (int)t->name.n,
+		return im_fail(im, -EBADMSG, "%.*s: a tensor without a type", slice_shown(t->name),
 			       t->name.p);
 	t->type = type_of(raw.onnx);
 	if (!t->type)
 		return im_fail(im, -EOPNOTSUPP, "%.*s: type %" PRId64 " is not supported",
-			       (int)t->name.n, t->name.p, raw.onnx);
+			       slice_shown(t->name), t->name.p, raw.onnx);
 	t->count = 1;
 	for (i = 0; i < t->rank; i++)
 		if (t->dims[i] < 0 ||
 		    __builtin_mul_overflow(t->count, (uint64_t)t->dims[i], &t->count) ||
 		    t->count > MAX_ELEMENTS)
 			return im_fail(im, -EBADMSG, "%.*s: dimension %u is %" PRId64,
-				       (int)t->name.n, t->name.p, i, t->dims[i]);
+				       slice_shown(t->name), t->name.p, i, t->dims[i]);
 	t->bytes = (t->count * accel_type_bits(t->type) + 7) / 8;
 	if (raw.external)
 		return use_external(im, t, &raw);
 	if (raw.has_raw) {
 		if (raw.data.n != t->bytes)
 			return im_fail(im, -EBADMSG, "%.*s: %zu bytes, its dimensions say %" PRIu64,
-				       (int)t->name.n, t->name.p, raw.data.n, t->bytes);
+				       slice_shown(t->name), t->name.p, raw.data.n, t->bytes);
 		t->data = raw.data.p;
 		for (t->mapping = im->maps; t->mapping->name; t->mapping = t->mapping->next)
 			;
@@ -276,7 +276,7 @@ int tensor_read(struct import *im, struct slice s, struct tensor *t)
 	}
 	/* Before memory is taken for them: a number has a byte at least. */
 	if ((accel_type_bits(t->type) < 8 ? t->bytes : t->count) > raw.whole.n)
-		return im_fail(im, -EBADMSG, "%.*s: numbers are missing", (int)t->name.n,
+		return im_fail(im, -EBADMSG, "%.*s: numbers are missing", slice_shown(t->name),
 			       t->name.p);
 	ret = unpack(im, t, &raw);
 	if (ret) {
@@ -343,7 +343,7 @@ int tensor_grows(struct import *im, struct slice name, uint64_t bytes)
 		return 0;
 	}
 	return im_fail(im, -EOPNOTSUPP, "%.*s: tensors become more than %" PRIu64
-		       " bytes, %d for each of the file", (int)name.n, name.p, most, GROWTH);
+		       " bytes, %d for each of the file", slice_shown(name), name.p, most, GROWTH);
 }
 
 /**

@@ -41,6 +41,12 @@ int wire_whole(struct slice *s, struct field *f, struct slice *whole);
 int wire_ints(const struct field *f, int64_t *list, uint32_t *count, uint32_t max);
 bool slice_is(struct slice s, const char *text);
 
+/* Bytes of a name that a message shows: it must have room for what is wrong. */
+static inline int slice_shown(struct slice name)
+{
+	return name.n < 100 ? (int)name.n : 100;
+}
+
 /**
  * struct borrowed - bytes of a message that stay where they are
  * @at: how many of its own come before them
