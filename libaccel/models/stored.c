@@ -12,6 +12,9 @@
 #include "libaccel/core/errno_text.h"
 #include "stored.h"
 
+/* Bytes of a path that are left before what is wrong with the file */
+#define PATH_SHOWN	80u
+
 int stored_fail(struct accel_error *error, int code, const char *fmt, ...)
 {
 	va_list ap;
@@ -23,6 +26,18 @@ int stored_fail(struct accel_error *error, int code, const char *fmt, ...)
 	vsnprintf(error->text, sizeof(error->text), fmt, ap);
 	va_end(ap);
 	return code;
+}
+
+int stored_about(struct accel_error *error, int ret, const char *path)
+{
+	const size_t n = strlen(path), k = n < PATH_SHOWN ? n : PATH_SHOWN;
+	char text[sizeof(error->text)];
+
+	if (ret >= 0 || (!strncmp(error->text, path, k) && (k < n || error->text[k] == ':')))
+		return ret;
+	memcpy(text, error->text, sizeof(text));
+	snprintf(error->text, sizeof(error->text), "%.80s: %.170s", path + n - k, text);
+	return ret;
 }
 
 int stored_add(struct store *store, const char *name, size_t length, const struct stored *stored,

@@ -101,6 +101,9 @@ struct store {
 int stored_fail(struct accel_error *error, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/** stored_about - have an error begin with the file that it is about, which may be long; @ret */
+int stored_about(struct accel_error *error, int ret, const char *path);
+
 /**
  * stored_open - read what tensors a file has
  * @path: GGUF, safetensors, or an index of these (.json)

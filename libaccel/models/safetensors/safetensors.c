@@ -218,7 +218,23 @@ static int read_file(struct store *store, const char *path, const char *name, ui
 	map->next = store->maps;
 	store->maps = map;
 	store->file_bytes += map->bytes;
-	return safetensors_read(store, map, error);
+	return stored_about(error, safetensors_read(store, map, error), name);
+}
+
+/* The index says which tensors there are: a file may have others. */
+static void keep_listed(struct store *store, struct json_object *files)
+{
+	uint32_t i, n = 0;
+
+	for (i = 0; i < store->count; i++) {
+		struct stored *s = &store->list[i];
+
+		if (json_object_object_get_ex(files, s->name, NULL))
+			store->list[n++] = *s;
+		else
+			free(s->name);
+	}
+	store->count = n;
 }
 
 int safetensors_index(struct store *store, const char *path, struct mapping *map,
@@ -241,8 +257,10 @@ int safetensors_index(struct store *store, const char *path, struct mapping *map
 		if (!ret)
 			ret = read_file(store, path, json_object_get_string(o), &count, error);
 	}
-	if (!ret)
+	if (!ret) {
+		keep_listed(store, files);
 		ret = stored_sort(store, error);
+	}
 	json_object_object_foreach(files, wanted, file) {
 		const struct stored *s = ret ? NULL : stored_find(store, wanted);
 

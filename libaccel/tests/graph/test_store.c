@@ -223,7 +223,7 @@ static void write_text(const char *name, const char *text)
 static void test_index(void **arg)
 {
 	struct accel_error e = ACCEL_ERROR_INIT;
-	struct out o = safe(two, 28), p = safe("{" T("c", "F32", "2", 0, 8) "}", 8);
+	struct out o = safe(two, 28), p = safe("{" T("c", "F32", "2", 0, 8) "}", 8), q;
 	struct store s;
 
 	(void)arg;
@@ -234,6 +234,17 @@ static void test_index(void **arg)
 	assert_int_equal(s.count, 3);
 	assert_int_equal(stored_find(&s, "c")->bytes, 8);
 	assert_memory_equal(stored_find(&s, "c")->data, p.p + p.n - 8, 8);
+	stored_close(&s);
+	/* What the index does not have, in one file or two, is not there. */
+	write_text("index.json", MAP(IN("b", "one") "," IN("c", "two")));
+	assert_int_equal(stored_open(path_of("index.json"), &s, &e), 0);
+	assert_int_equal(s.count, 2);
+	assert_non_null(stored_find(&s, "b"));
+	stored_close(&s);
+	q = safe("{" T("a", "F32", "2", 0, 8) "," T("c", "F32", "2", 8, 16) "}", 16);
+	write_file("two.safetensors", &q);
+	assert_int_equal(stored_open(path_of("index.json"), &s, &e), 0);
+	assert_int_equal(s.count, 2);
 	stored_close(&s);
 	write_text("index.json", "{\"weight_map\":{\"d\":\"one.safetensors\"}}");
 	assert_int_equal(stored_open(path_of("index.json"), &s, &e), -EBADMSG);
