@@ -4,8 +4,10 @@
  * and files that are wrong.
  */
 #include <dirent.h>
+#include <fcntl.h>
 #include <json-c/json.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "graph/onnxrun.h"
 
@@ -119,6 +121,15 @@ static struct bytes graph(void)
 	put_int(&t, 11, (int64_t)large);
 	put_tensor(&g, &t);
 	t = tensor("none", 1, 2, DIMS(0, 4), "", 0);
+	put_tensor(&g, &t);
+	return g;
+}
+
+/* A model that has nothing outside */
+static struct bytes lone_weight(void)
+{
+	struct bytes g = { .n = 0 }, t = tensor("w", 1, 2, DIMS(2, 3), w, sizeof(w));
+
 	put_tensor(&g, &t);
 	return g;
 }
@@ -306,7 +317,7 @@ static void test_not_onto(void **arg)
 	(void)arg;
 	write_model("all.onnx", &g);
 	write_safe("x", SAFE("q", "F32", "2,3", 24), w, 24);
-	bad("x", "all.onnx", "no.onnx", -EINVAL, "q: ");
+	bad("x", "all.onnx", "no.onnx", -EINVAL, "q is no initializer");
 	bad("x", NULL, "no.onnx", -EINVAL, "which ONNX model");
 	write_safe("x", SAFE("w", "F32", "3,2", 24), w, 24);
 	bad("x", "all.onnx", "no.onnx", -EINVAL, "w is F32 [3, 2], the model has F32 [2, 3]");
@@ -314,12 +325,14 @@ static void test_not_onto(void **arg)
 	bad("x", "all.onnx", "no.onnx", -EINVAL, "w is F16 [2, 3], the model has F32 [2, 3]");
 	/* Constant nodes are no initializers. */
 	write_safe("x", SAFE("scale", "F32", "3", 12), w, 12);
-	bad("x", "all.onnx", "no.onnx", -EINVAL, "scale: ");
+	bad("x", "all.onnx", "no.onnx", -EINVAL, "scale is no initializer");
 	write_safe("x", SAFE("w", "F32", "2,3", 24), w, 23);
 	bad("x", "all.onnx", "no.onnx", -EBADMSG, "w: its data are not where");
 	write_safe("x", SAFE("w", "F32", "2,3", 24), w, 24);
 	bad("x", "nothing", "no.onnx", -ENOENT, "nothing");
 	bad("x", "x", "no.onnx", -EBADMSG, "not an ONNX model");
+	bad("x", "all.onnx", "no.gguf", -EINVAL, "no.gguf: an ONNX file is written");
+	bad("x", "all.onnx", "no.safetensors", -EINVAL, "no.safetensors: an ONNX file is written");
 	assert_int_equal(unlink(path_of("all.bin")), 0);
 	bad("x", "all.onnx", "no.onnx", -ENOENT, "all.bin");
 	o.onto = path_of("all.onnx");
@@ -383,6 +396,12 @@ static void test_bad_tensors(void **arg)
 	put_tensor(&g, &t);
 	write_model("bad.onnx", &g);
 	bad("bad.onnx", NULL, "no.safetensors", -EBADMSG, "w is there twice");
+	g = lone_weight();
+	t = tensor("w", 1, 2, DIMS(2, 3), w, sizeof(w));
+	put_tensor(&g, &t);
+	write_model("bad.onnx", &g);
+	write_safe("x", SAFE("w", "F32", "2,3", 24), w, 24);
+	bad("x", "bad.onnx", "no.onnx", -EBADMSG, "bad.onnx: the initializer w is there twice");
 	g.n = 0;
 	put_node(&g, "MatMul", "p", "x", "w", NULL);
 	write_model("bad.onnx", &g);
@@ -416,7 +435,7 @@ static void test_deep(void **arg)
 /* What is read, by this name or another, is not written over. */
 static void test_places(void **arg)
 {
-	const struct bytes g = graph();
+	const struct bytes g = graph(), inside = lone_weight();
 
 	(void)arg;
 	write_model("all.onnx", &g);
@@ -424,13 +443,147 @@ static void test_places(void **arg)
 	unlink(path_of("new.onnx.data"));
 	assert_int_equal(link(path_of("all.bin"), path_of("new.onnx.data")), 0);
 	assert_int_equal(link(path_of("all.bin"), path_of("data.safetensors")), 0);
+	assert_int_equal(link(path_of("all.bin"), path_of("data.onnx")), 0);
 	bad("x", "all.onnx", "new.onnx", -EINVAL, "new.onnx.data: is read");
-	bad("x", "all.onnx", "data.safetensors", -EINVAL, "data.safetensors: is read");
+	bad("x", "all.onnx", "data.onnx", -EINVAL, "data.onnx: is read");
 	bad("x", "all.onnx", "x", -EINVAL, "x: is read");
 	bad("all.onnx", NULL, "data.safetensors", -EINVAL, "data.safetensors: is read");
 	assert_int_equal(unlink(path_of("new.onnx.data")), 0);
 	assert_int_equal(unlink(path_of("data.safetensors")), 0);
+	assert_int_equal(unlink(path_of("data.onnx")), 0);
+	write_model("out.onnx.data", &g);
+	bad("x", "out.onnx.data", "out.onnx", -EINVAL, "out.onnx.data: is read");
+	/* Without data outside nothing is written there. */
+	write_safe("out.onnx.data", SAFE("w", "F32", "2,3", 24), w, 24);
+	bad("out.onnx.data", "all.onnx", "out.onnx", -EINVAL, "out.onnx.data: is read");
+	write_model("inside.onnx", &inside);
+	good("out.onnx.data", "inside.onnx", "out.onnx");
 	good("x", "all.onnx", "all.onnx");
+}
+
+/* Names of data outside are texts of the model: what it cannot have is refused before. */
+static void test_names(void **arg)
+{
+	struct accel_model_convert_opts o = ACCEL_MODEL_CONVERT_OPTS_INIT;
+	struct accel_error e = ACCEL_ERROR_INIT;
+	const struct bytes g = graph(), inside = lone_weight();
+
+	(void)arg;
+	write_model("all.onnx", &g);
+	write_model("inside.onnx", &inside);
+	write_safe("x", SAFE("w", "F32", "2,3", 24), w, 24);
+	bad("x", "all.onnx", "\xff.onnx", -EINVAL, "UTF-8");
+	bad("x", "all.onnx", "a\\b.onnx", -EINVAL, "UTF-8");
+	good("x", "inside.onnx", "\xff.onnx");
+	good("x", "inside.onnx", "a\\b.onnx");
+	good("x", "all.onnx", "\xc3\xa9.onnx");
+	o.onto = path_of("all.onnx");
+	assert_int_equal(accel_model_convert(path_of("x"), &o, "", &e), -EINVAL);
+	assert_int_equal(e.code, -EINVAL);
+	assert_string_equal(e.text, "the output has no name");
+}
+
+/* The first thing that a message says is the file that it is about. */
+static void test_messages(void **arg)
+{
+	struct bytes g = { .n = 0 }, t = tensor("w", 1, 2, DIMS(2, 3), w, 20);
+	static const char none[] = "{\"weight_map\":{\"w\":\"two\"}}";
+	char text[160];
+
+	(void)arg;
+	write_safe("x", SAFE("w", "F32", "2,3", 24), w, 24);
+	put_tensor(&g, &t);
+	write_model("bad.onnx", &g);
+	snprintf(text, sizeof(text), "%s: w: 20 bytes", path_of("bad.onnx"));
+	bad("x", "bad.onnx", "no.onnx", -EBADMSG, text);
+	g = graph();
+	write_model("all.onnx", &g);
+	write_safe("q", SAFE("w", "F32", "2,3", 24), w, 23);
+	snprintf(text, sizeof(text), "%s: w: its data", path_of("q"));
+	bad("q", "all.onnx", "no.onnx", -EBADMSG, text);
+	write_safe("q", SAFE("w", "F32", "3,2", 24), w, 24);
+	snprintf(text, sizeof(text), "%s: w is F32 [3, 2]", path_of("q"));
+	bad("q", "all.onnx", "no.onnx", -EINVAL, text);
+	write_safe("q", SAFE("other", "F32", "3,2", 24), w, 24);
+	snprintf(text, sizeof(text), "%s: other is no initializer", path_of("q"));
+	bad("q", "all.onnx", "no.onnx", -EINVAL, text);
+	assert_int_equal(mkdir(path_of("no.onnx.data"), 0700), 0);
+	snprintf(text, sizeof(text), "%s: cannot be written", path_of("no.onnx.data"));
+	bad("x", "all.onnx", "no.onnx", -EEXIST, text);
+	assert_int_equal(rmdir(path_of("no.onnx.data")), 0);
+	assert_int_equal(unlink(path_of("all.bin")), 0);
+	snprintf(text, sizeof(text), "%s: all.bin: cannot be opened", path_of("all.onnx"));
+	bad("x", "all.onnx", "no.onnx", -ENOENT, text);
+	write_file("q", none, strlen(none));
+	write_file("two", "{", 1);
+	snprintf(text, sizeof(text), "%s: two: not a safetensors file", path_of("q"));
+	bad("q", "all.onnx", "no.onnx", -EBADMSG, text);
+}
+
+/* --- ended in between ------------------------------------------------------------------------- */
+
+/* Changes of names until this process ends instead */
+static uint32_t until = UINT32_MAX;
+
+__attribute__((visibility("default"))) int rename(const char *from, const char *to)
+{
+	if (!until--)
+		_exit(1);
+	return renameat(AT_FDCWD, from, AT_FDCWD, to);
+}
+
+__attribute__((visibility("default"))) int unlink(const char *path)
+{
+	if (!until--)
+		_exit(1);
+	return unlinkat(AT_FDCWD, path, 0);
+}
+
+/* @steps: changes of names; false: it ended before */
+static bool converts(const char *from, const char *file, uint32_t steps)
+{
+	const pid_t pid = fork();
+	struct accel_error e;
+	int status;
+
+	assert_true(pid >= 0);
+	if (!pid) {
+		until = steps;
+		_exit(convert(from, file, file, &e) ? 2 : 0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) < 2);
+	return !WEXITSTATUS(status);
+}
+
+/* Wherever it ends there is a model that works: the old one, or the new one. */
+static void test_ended(void **arg)
+{
+	const float was[] = { 30, 54, 78 }, is[] = { 20, 26, 32 }, other[] = { 5, 6, 7 };
+	const struct bytes g = graph();
+	uint32_t steps, round, before;
+	uint8_t p[8192], q[8192];
+	bool done = false;
+	size_t n;
+
+	write_safe("b", SAFE("b", "F32", "3", 12), other, 12);
+	write_safe("x", SAFE("w", "F32", "2,3", 24), w, 24);
+	write_model("all.onnx", &g);
+	for (steps = 0; !done; steps++) {
+		good("x", "all.onnx", "end.onnx");
+		n = read_file("end.onnx", p, sizeof(p));
+		done = converts("b", "end.onnx", steps);
+		if (!done && read_file("end.onnx", q, sizeof(q)) == n && !memcmp(p, q, n))
+			answers(arg, "end.onnx", was);
+		else
+			answers(arg, "end.onnx", is);
+	}
+	assert_true(steps > 2);
+	/* Again and again: no more files than once */
+	before = files();
+	for (round = 0; round < 3; round++)
+		good("b", "end.onnx", "end.onnx");
+	assert_int_equal(files(), before);
 }
 
 /* Damage in what is copied, and data outside of functions */
@@ -466,7 +619,7 @@ static void test_copied(void **arg)
 	assert_null(memmem(p, m.n, "all.bin", 7));
 }
 
-/* Each beginning of a model, and models with a byte changed: an error or a whole file */
+/* Each beginning of a model, and models with a byte changed: an error or a done file */
 static void test_broken(void **arg)
 {
 	const struct bytes g = graph();
@@ -522,6 +675,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_round_trip), TEST(test_replaced), TEST(test_not_onto),
 		TEST(test_bad_tensors), TEST(test_deep), TEST(test_places),
+		TEST(test_names), TEST(test_messages), TEST(test_ended),
 		TEST(test_copied), TEST(test_broken),
 	};
 

@@ -676,7 +676,8 @@ struct accel_model_convert_opts {
  * dimensions; those of graphs of nodes and tensors of Constant nodes are not. With @opts->onto
  * the tensors of @path replace the initializers of the same names, which must have their types
  * and dimensions; the rest of the model is copied. Initializers whose data are outside of that
- * file have them in a file that is called as @out with ".data" appended.
+ * file have them in a file that is called as @out with ".data" appended, or ".1.data" if the file
+ * at @out, which is replaced, reads that one.
  *
  * Threads: any.
  *

@@ -23,13 +23,6 @@
 
 /* --- which tensors, and in which types -------------------------------------------------------- */
 
-static bool ends(const char *name, const char *with)
-{
-	size_t n = strlen(name), k = strlen(with);
-
-	return n >= k && !strcmp(name + n - k, with);
-}
-
 /* The same names: of the same kind of file */
 static int same_tensors(struct job *j)
 {
@@ -564,8 +557,11 @@ int accel_model_convert(const char *path, const struct accel_model_convert_opts 
 
 	/* Those who know of no model to write onto have a smaller structure. */
 	if (!path || !out || !*out ||
-	    (opts && opts->size < offsetof(struct accel_model_convert_opts, onto)))
-		return -EINVAL;
+	    (opts && opts->size < offsetof(struct accel_model_convert_opts, onto))) {
+		ret = stored_fail(&e, -EINVAL, out && !*out ? "the output has no name" :
+				  "path, out or opts.size is missing");
+		goto tell;
+	}
 	if (opts)
 		memcpy(&o, opts, opts->size < sizeof(o) ? opts->size : sizeof(o));
 	if (o.onto)
@@ -589,6 +585,7 @@ int accel_model_convert(const char *path, const struct accel_model_convert_opts 
 		ret = j.to_gguf ? write_gguf(&j) : job_folder(&j);
 	targets_free(&j.t);
 	family_close(j.m);
+tell:
 	if (ret && error && error->size >= sizeof(e))
 		*error = e;
 	return ret;

@@ -103,6 +103,13 @@ struct job {
 	struct accel_error *error;
 };
 
+static inline bool ends(const char *name, const char *with)
+{
+	const size_t n = strlen(name), k = strlen(with);
+
+	return n >= k && !strcmp(name + n - k, with);
+}
+
 /* --- convert.c, convert_folder.c ------------------------------------------------------------ */
 
 /* A file is begun, and gets its name at the end if all of it was written; what is wrong is told. */

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "libaccel/core/errno_text.h"
 #include "../families/convert.h"
@@ -41,15 +42,16 @@ static int find_graph(struct import *im, struct slice *model, struct slice *grap
 	while (wire_next(&s, &f) > 0)
 		graphs += f.id == 7;
 	return graphs == 1 && is_message(*model) && is_message(*graph) && graph->n ? 0 :
-	       im_fail(im, -EBADMSG, "%s: not an ONNX model", im->path);
+	       im_fail(im, -EBADMSG, "%.200s: not an ONNX model", im->path);
 }
 
-/* What is read, beside the model itself, is not what is written: it would be of no use then. */
-static int check_place(struct import *im, const struct mapping *maps, const char *path)
+/* What is read, the file itself only if @itself, does not go: it would be of no use then. */
+static int check_place(struct import *im, const struct mapping *maps, bool itself, const char *path)
 {
 	for (; maps; maps = maps->next)
-		if (maps->name && mapping_is(maps, path))
-			return im_fail(im, -EINVAL, "%.200s: is read, and would be written over",
+		if ((maps->name || itself) && mapping_is(maps, path))
+			return im_fail(im, -EINVAL,
+				       "%.200s: is read, and would be written over or removed",
 				       path);
 	return 0;
 }
@@ -111,7 +113,7 @@ static int take_weights(struct import *im, struct slice graph, struct weight **l
 				      "a sparse initializer: safetensors has dense ones only");
 	}
 	if (!ret && !count)
-		ret = im_fail(im, -EOPNOTSUPP, "%s has no initializers", im->path);
+		ret = im_fail(im, -EOPNOTSUPP, "%.200s has no initializers", im->path);
 	if (ret)
 		return ret;
 	qsort(*list, count, sizeof(**list), by_name);
@@ -185,12 +187,10 @@ static struct json_object *origin(const struct import *im, struct slice model)
 
 static int check_opts(struct import *im, const struct accel_model_convert_opts *o, const char *out)
 {
-	const size_t n = strlen(out), k = strlen(".safetensors");
-
 	if (safetensors_is(im->maps) || (im->maps->bytes && im->maps->data[0] == '{'))
 		return im_fail(im, -EINVAL, "%.100s: weights alone: which ONNX model are they for?",
 			       im->path);
-	if (n < k || strcmp(out + n - k, ".safetensors"))
+	if (!ends(out, ".safetensors"))
 		return im_fail(im, -EOPNOTSUPP,
 			       "%.100s: weights of ONNX files are written to safetensors: exporters rename matrices, so nothing tells which ones of a family they are",
 			       out);
@@ -224,7 +224,7 @@ int weights_save(const char *path, const struct accel_model_convert_opts *o, con
 	for (i = 0; i < count && !ret; i++)
 		ret = add_target(im, &from.list[i], &j.t);
 	if (!ret)
-		ret = check_place(im, im->maps, out);
+		ret = check_place(im, im->maps, false, out);
 	if (!ret)
 		ret = job_safetensors(&j, out, origin(im, file));
 	targets_free(&j.t);
@@ -241,9 +241,14 @@ int weights_save(const char *path, const struct accel_model_convert_opts *o, con
 /**
  * struct onto - a model that gets other weights
  * @q: for what is copied
+ * @path: file of the weights
  * @store: the weights
  * @used: of each: it was put
- * @location: name of the file for data outside
+ * @about: file that an error is about, NULL: its text says it
+ * @names: files that data outside can be in, of which the model that is replaced reads one at most
+ * @beside: the other one of them, where data outside come to be
+ * @gone: the one that is read, if it is
+ * @location: @beside as the model calls it
  * @outside: data outside, in order
  * @outside_count: their number
  * @outside_room: entries that there is memory for
@@ -251,8 +256,13 @@ int weights_save(const char *path, const struct accel_model_convert_opts *o, con
  */
 struct onto {
 	struct rewrite q;
+	const char *path;
 	struct store store;
 	bool *used;
+	const char *about;
+	char *names[2];
+	const char *beside;
+	const char *gone;
 	const char *location;
 	struct slice *outside;
 	uint32_t outside_count;
@@ -321,7 +331,8 @@ static int check_same(struct onto *w, const struct stored *s, struct slice raw)
 		return 0;
 	shape_text(s->type, s->rank, s->dims, is, sizeof(is));
 	shape_text(t.type, t.rank, t.dims, was, sizeof(was));
-	return im_fail(w->q.im, -EINVAL, "%.100s is %s, the model has %s", s->name, is, was);
+	w->about = w->path;
+	return im_fail(w->q.im, -EINVAL, "%.60s is %s, the model has %s", s->name, is, was);
 }
 
 static const struct stored *find_new(struct onto *w, struct slice name)
@@ -354,7 +365,9 @@ static int put_weight(struct onto *w, struct message *m, struct slice s)
 	}
 	new = find_new(w, name);
 	if (new) {
-		ret = check_same(w, new, s);
+		ret = w->used[new - w->store.list] ?
+		      im_fail(w->q.im, -EBADMSG, "the initializer %.100s is there twice",
+			      new->name) : check_same(w, new, s);
 		data = (struct slice) { new->data, new->bytes };
 		w->used[new - w->store.list] = true;
 	} else if (outside) {
@@ -401,7 +414,7 @@ static int put_model(struct onto *w, struct slice model, struct slice graph, str
 }
 
 /* Weights that would be dropped are no weights of this model. */
-static int check_used(const struct onto *w)
+static int check_used(struct onto *w)
 {
 	const char *first = NULL;
 	uint32_t i, count = 0;
@@ -413,8 +426,9 @@ static int check_used(const struct onto *w)
 		}
 	if (!count)
 		return 0;
-	return im_fail(w->q.im, -EINVAL, "%.100s: %.100s has no initializer of this name; so %u of %u",
-		       first, w->q.im->path, count, w->store.count);
+	w->about = w->path;
+	return im_fail(w->q.im, -EINVAL, "%.100s is no initializer of the model; so %u of %u",
+		       first, count, w->store.count);
 }
 
 /**
@@ -440,21 +454,28 @@ static int save_part(struct saving *v, struct newfile *n, struct slice s)
 	return n->error;
 }
 
-static int save(struct onto *w, struct saving *v, const struct message *m, const char *path,
-		const char *beside)
+/* On an error @path becomes the file that it is about. */
+static int save(struct onto *w, struct saving *v, const struct message *m, const char **path)
 {
 	struct newfile model = { 0 }, data = { 0 };
+	const char *out = *path;
 	struct slice s;
 	size_t at = 0;
 	uint32_t i;
-	int ret = newfile_open(&model, path);
+	int ret = newfile_open(&model, out);
 
-	if (!ret && w->outside_count)
-		ret = newfile_open(&data, beside);
-	for (i = 0; i < w->outside_count && !ret; i++) {
-		ret = save_part(v, &data, w->outside[i]);
-		newfile_align(&data, OUTSIDE_ALIGN);
+	if (!ret && w->outside_count) {
+		*path = w->beside;
+		ret = newfile_open(&data, w->beside);
+		for (i = 0; i < w->outside_count && !ret; i++) {
+			ret = save_part(v, &data, w->outside[i]);
+			newfile_align(&data, OUTSIDE_ALIGN);
+		}
+		if (!ret)
+			ret = newfile_sync(&data);
 	}
+	if (!ret)
+		*path = out;
 	while (!ret && message_next(m, &at, &s))
 		ret = save_part(v, &model, s);
 	/* The data are there before the model that names them. */
@@ -462,29 +483,69 @@ static int save(struct onto *w, struct saving *v, const struct message *m, const
 		ret = newfile_sync(&model);
 	ret = newfile_close(&data, ret);
 	ret = newfile_close(&model, ret);
-	return ret < 0 ? im_fail(w->q.im, ret, "%.200s: cannot be written: %s", path,
-				 errno_text(-ret)) : ret;
+	if (!ret && w->outside_count && w->gone)
+		unlink(w->gone);
+	return ret;
+}
+
+/*
+ * Data come to a name that the model at @out, which is replaced, does not read: so there is a model
+ * that works at any time, with its own data, and what it had goes at the end.
+ */
+static int choose_names(struct onto *w, const char *out)
+{
+	static const char *const ends_in[] = { "data", "1.data" };
+	const char *slash;
+	struct mapping *old = NULL;
+	uint32_t i;
+
+	mapping_open(out, NULL, &old);
+	for (i = 0; i < ARRAY_SIZE(ends_in); i++) {
+		if (asprintf(&w->names[i], "%s.%s", out, ends_in[i]) < 0) {
+			w->names[i] = NULL;
+			break;
+		}
+		slash = strrchr(w->names[i], '/');
+		slash = slash ? slash + 1 : w->names[i];
+		if (!w->gone && old && memmem(old->data, old->bytes, slash, strlen(slash))) {
+			w->gone = w->names[i];
+		} else if (!w->beside) {
+			w->beside = w->names[i];
+			w->location = slash;
+		}
+	}
+	mapping_unref(old);
+	return i == ARRAY_SIZE(ends_in) ? 0 : im_fail(w->q.im, -ENOMEM, "out of memory");
 }
 
 /* A model may be written over by itself, its data too. */
-static int check_places(struct onto *w, const char *out, const char *beside)
+static int check_places(struct onto *w, const char *out)
 {
 	struct import *im = w->q.im;
-	const struct mapping *m;
-	bool itself = false;
-	int ret = check_place(im, im->maps, out);
+	const struct mapping *m = im->maps;
+	int ret = check_place(im, m, false, out);
 
-	for (m = im->maps; m; m = m->next)
-		itself |= !m->name && mapping_is(m, out);
-	for (m = w->store.maps; m && !ret; m = m->next)
-		if (mapping_is(m, out) || mapping_is(m, beside))
-			ret = im_fail(im, -EINVAL, "%.200s: is read, and would be written over",
-				      mapping_is(m, out) ? out : beside);
-	return ret || itself || !w->outside_count ? ret : check_place(im, im->maps, beside);
+	if (!ret)
+		ret = check_place(im, w->store.maps, true, out);
+	if (ret || !w->outside_count)
+		return ret;
+	if (!utf8_valid((const uint8_t *)w->location, strlen(w->location)) ||
+	    strchr(w->location, '\\'))
+		return im_fail(im, -EINVAL,
+			       "%.150s: names of data outside are UTF-8, without a backslash",
+			       w->beside);
+	ret = check_place(im, m, true, w->beside);
+	if (!ret)
+		ret = check_place(im, w->store.maps, true, w->beside);
+	if (ret || !w->gone)
+		return ret;
+	while (m->name)
+		m = m->next;
+	ret = mapping_is(m, out) ? 0 : check_place(im, im->maps, true, w->gone);
+	return ret ? ret : check_place(im, w->store.maps, true, w->gone);
 }
 
-static int replace(struct onto *w, const struct accel_model_convert_opts *o, const char *out,
-		   const char *beside)
+static int replace(struct onto *w, const struct accel_model_convert_opts *o, const char *out)
 {
 	struct saving v = { .opts = o };
 	struct slice model, graph;
@@ -501,13 +562,28 @@ static int replace(struct onto *w, const struct accel_model_convert_opts *o, con
 			      message_bytes(&m));
 	if (!ret)
 		ret = check_used(w);
-	if (!ret)
-		ret = check_places(w, out, beside);
+	if (!ret) {
+		w->about = NULL;
+		ret = check_places(w, out);
+	}
 	v.all = message_bytes(&m) + w->outside_bytes;
-	if (!ret)
-		ret = save(w, &v, &m, out, beside);
+	if (!ret) {
+		ret = save(w, &v, &m, &out);
+		if (ret < 0)
+			im_fail(w->q.im, ret, "%.200s: cannot be written: %s", out,
+				errno_text(-ret));
+	}
 	message_free(&m);
 	return ret;
+}
+
+static int check_onto(struct import *im, const struct accel_model_convert_opts *o, const char *out)
+{
+	if (o->type || o->table || o->tokenizer || o->imatrix || o->flags)
+		return im_fail(im, -EINVAL, "weights of ONNX files are written as they are");
+	return ends(out, ".gguf") || ends(out, ".safetensors") ?
+	       im_fail(im, -EINVAL, "%.150s: an ONNX file is written, which this is no name of",
+		       out) : 0;
 }
 
 int weights_onto(const char *path, const struct accel_model_convert_opts *o, const char *out,
@@ -515,32 +591,31 @@ int weights_onto(const char *path, const struct accel_model_convert_opts *o, con
 {
 	struct import *im = import_create(o->onto);
 	struct accel_model *model = im ? im->model : NULL;
-	struct onto w = { .q = { .im = im } };
-	const char *slash;
-	char *beside = NULL;
+	struct onto w = { .q = { .im = im }, .path = path, .about = o->onto };
 	int ret;
 
 	if (!im)
 		return -ENOMEM;
-	ret = o->type || o->table || o->tokenizer || o->imatrix || o->flags ?
-	      im_fail(im, -EINVAL, "weights of ONNX files are written as they are") :
-	      stored_open(path, &w.store, &im->error);
+	ret = check_onto(im, o, out);
+	if (ret) {
+		w.about = NULL;
+	} else {
+		ret = stored_open(path, &w.store, &im->error);
+		w.about = ret ? path : o->onto;
+	}
 	if (!ret) {
 		w.used = calloc(w.store.count + 1u, sizeof(*w.used));
-		if (!w.used || asprintf(&beside, "%s.data", out) < 0) {
-			beside = NULL;
-			ret = im_fail(im, -ENOMEM, "out of memory");
-		}
+		ret = w.used ? choose_names(&w, out) : im_fail(im, -ENOMEM, "out of memory");
 	}
-	if (!ret && beside) {
-		slash = strrchr(beside, '/');
-		w.location = slash ? slash + 1 : beside;
-		ret = replace(&w, o, out, beside);
-	}
+	if (!ret)
+		ret = replace(&w, o, out);
+	if (w.about)
+		ret = stored_about(&im->error, ret, w.about);
 	stored_close(&w.store);
 	free(w.used);
 	free(w.outside);
-	free(beside);
+	free(w.names[0]);
+	free(w.names[1]);
 	ret = import_end(im, ret, error);
 	accel_model_close(model);
 	return ret;

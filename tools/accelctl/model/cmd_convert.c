@@ -105,6 +105,9 @@ static int convert(struct ctl *ctl, const char *from, const struct accel_model_c
 	ctl_progress(NULL, 1, 1);
 	if (ret > 0)
 		return CTL_INTERRUPTED;
+	/* Where several files are read the message has the name of the one that it is about. */
+	if (opts->onto || !strncmp(error.text, to, strlen(to)))
+		from = NULL;
 	return ret ? ctl_fail_error(ctl, ret == -EINVAL ? CTL_USAGE : ctl_status(ret), from,
 				    &error) : CTL_OK;
 }
@@ -120,7 +123,7 @@ int cmd_model_convert(struct ctl *ctl, void *data, const char *operand)
 	(void)operand;
 	if (!from)
 		return ctl_fail(ctl, CTL_USAGE, 0, "FILE", "which model?");
-	if (!to)
+	if (!to || !*to)
 		return ctl_fail(ctl, CTL_USAGE, 0, "OUT", "is missing");
 	if (ctl->rest[1] && (ctl->rest[2] || o->out))
 		return ctl_fail(ctl, CTL_USAGE, 0, ctl->rest[2] ? ctl->rest[2] : "--out",

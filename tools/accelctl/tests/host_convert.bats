@@ -390,6 +390,14 @@ changed() {
 	has "$stderr" "as they are"
 	ctl 2 model convert "$T/w.safetensors" "$T/no.onnx"
 	has "$stderr" "which ONNX model"
+	# A message begins with the file that it is about.
+	ctl 2 model convert "$digits/digits.onnx" ""
+	has "$stderr" "OUT: is missing"
+	echo no >"$T/bad.onnx"
+	ctl 1 model convert "$T/w.safetensors" "$T/no.onnx" --onto "$T/bad.onnx"
+	has "$stderr" "accelctl: $T/bad.onnx: not an ONNX model"
+	ctl 1 model convert "$digits/digits.onnx" "$T/no/x.safetensors"
+	has "$stderr" "accelctl: $T/no/x.safetensors: cannot be written"
 	ctl 2 model quantize "$austen" "$T/no.gguf" --type q8_0 --onto "$digits/digits.onnx"
 	[ "$(find "$T" -name 'no*' | wc -l)" = 0 ]
 }
