@@ -650,11 +650,13 @@ struct accel_model_convert_opts {
 	struct accel_imatrix *imatrix;
 	/** @onto: ONNX file whose initializers are replaced, or NULL */
 	const char *onto;
+	/** @bytes: NULL, or out: bytes of the files with the weights, and of those written */
+	uint64_t *bytes;
 };
 
 /** ACCEL_MODEL_CONVERT_OPTS_INIT: default options */
 #define ACCEL_MODEL_CONVERT_OPTS_INIT \
-	{ sizeof(struct accel_model_convert_opts), 0, 0, 0, NULL, NULL, NULL, NULL, NULL }
+	{ sizeof(struct accel_model_convert_opts), 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL }
 
 /**
  * accel_model_convert - convert a model to GGUF, to a folder, or to another type, or weights

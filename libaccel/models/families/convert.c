@@ -305,6 +305,7 @@ int job_tensors(struct job *j)
 		newfile_align(&j->file, j->align);
 		done += j->t.list[i].bytes;
 	}
+	j->written = j->file.bytes;
 	return ret;
 }
 
@@ -583,6 +584,10 @@ int accel_model_convert(const char *path, const struct accel_model_convert_opts 
 		ret = check_complete(&j);
 	if (!ret)
 		ret = j.to_gguf ? write_gguf(&j) : job_folder(&j);
+	if (!ret && o.bytes) {
+		o.bytes[0] = j.m->store.file_bytes;
+		o.bytes[1] = j.written;
+	}
 	targets_free(&j.t);
 	family_close(j.m);
 tell:

@@ -86,6 +86,7 @@ struct target *targets_add(struct targets *t, const char *name, const struct sto
  * @t: its tensors
  * @align: of tensors in the file
  * @file: that is written
+ * @written: bytes of the file with the tensors
  * @write: writes the elements of a tensor, NULL: they are made of its @from
  * @source: of @write
  * @error: what is wrong
@@ -98,6 +99,7 @@ struct job {
 	struct targets t;
 	uint64_t align;
 	struct newfile file;
+	uint64_t written;
 	int (*write)(struct job *j, const struct target *t);
 	void *source;
 	struct accel_error *error;

@@ -227,6 +227,10 @@ int weights_save(const char *path, const struct accel_model_convert_opts *o, con
 		ret = check_place(im, im->maps, false, out);
 	if (!ret)
 		ret = job_safetensors(&j, out, origin(im, file));
+	if (!ret && o->bytes) {
+		o->bytes[0] = model->info.file_bytes;
+		o->bytes[1] = j.written;
+	}
 	targets_free(&j.t);
 	for (i = 0; i < count; i++)
 		free(from.list[i].name);
@@ -572,6 +576,10 @@ static int replace(struct onto *w, const struct accel_model_convert_opts *o, con
 		if (ret < 0)
 			im_fail(w->q.im, ret, "%.200s: cannot be written: %s", out,
 				errno_text(-ret));
+	}
+	if (!ret && o->bytes) {
+		o->bytes[0] = w->store.file_bytes;
+		o->bytes[1] = v.all;
 	}
 	message_free(&m);
 	return ret;

@@ -29,20 +29,6 @@ static int on_progress(void *user, uint64_t done, uint64_t all)
 	return ctl_interrupted();
 }
 
-static uint64_t model_bytes(const char *path)
-{
-	struct accel_model_info info = { .size = sizeof(info) };
-	struct accel_model *model = NULL;
-	struct stat st;
-
-	if (!accel_model_open(path, NULL, &model))
-		accel_model_get_info(model, &info);
-	else if (!stat(path, &st))	/* weights alone, or a model that cannot run */
-		info.file_bytes = (uint64_t)st.st_size;
-	accel_model_close(model);
-	return info.file_bytes;
-}
-
 static const char *text_of(const struct model_opts *o)
 {
 	return o->text ? o->text : o->imatrix_from;
@@ -65,17 +51,17 @@ static int measure(struct ctl *ctl, const struct model_opts *o, const char *path
 	return perplexity_measure(ctl, &text, u);
 }
 
-static void tell(struct ctl *ctl, const struct model_opts *o, const char *from, const char *to,
-		 const struct surprise *u)
+static void tell(struct ctl *ctl, const struct model_opts *o, const uint64_t bytes[2],
+		 const char *to, const struct surprise *u)
 {
-	const uint64_t was = model_bytes(from), is = model_bytes(to);
 	const double before = u[0].count ? u[0].sum / (double)u[0].count : 0;
 	const double after = u[1].count ? u[1].sum / (double)u[1].count : 0;
 	struct json_object *doc;
 	char a[16], b[16];
 
 	if (!ctl->json) {
-		printf("%s: files of %s became %s\n", to, ctl_bytes(a, was), ctl_bytes(b, is));
+		printf("%s: files of %s became %s\n", to, ctl_bytes(a, bytes[0]),
+		       ctl_bytes(b, bytes[1]));
 		if (text_of(o))
 			printf("perplexity of %llu tokens: %.4f, was %.4f; negative log likelihood %+.3f %%\n",
 			       (unsigned long long)u[1].count, exp(after), exp(before),
@@ -84,8 +70,8 @@ static void tell(struct ctl *ctl, const struct model_opts *o, const char *from, 
 	}
 	doc = ctl_schema(ctl);
 	ctl_json_bool(doc, "ok", true);
-	ctl_json_uint(doc, "file_bytes_before", was);
-	ctl_json_uint(doc, "file_bytes", is);
+	ctl_json_uint(doc, "file_bytes_before", bytes[0]);
+	ctl_json_uint(doc, "file_bytes", bytes[1]);
 	if (text_of(o)) {
 		ctl_json_uint(doc, "tokens", u[1].count);
 		ctl_json_real(doc, "nll_before", before);
@@ -118,6 +104,7 @@ int cmd_model_convert(struct ctl *ctl, void *data, const char *operand)
 	struct accel_model_convert_opts opts = ACCEL_MODEL_CONVERT_OPTS_INIT;
 	const char *from = ctl->rest[0], *to = from && ctl->rest[1] ? ctl->rest[1] : o->out;
 	struct surprise u[2] = { { 0 } };
+	uint64_t bytes[2] = { 0 };
 	int ret;
 
 	(void)operand;
@@ -137,6 +124,7 @@ int cmd_model_convert(struct ctl *ctl, void *data, const char *operand)
 	opts.tokenizer = o->tokenizer;
 	opts.onto = o->onto;
 	opts.progress = on_progress;
+	opts.bytes = bytes;
 	ret = imatrix_get(ctl, o, from, &opts.imatrix);
 	if (!ret && text_of(o))
 		ret = measure(ctl, o, from, &u[0]);
@@ -146,6 +134,6 @@ int cmd_model_convert(struct ctl *ctl, void *data, const char *operand)
 	if (!ret)
 		ret = text_of(o) ? measure(ctl, o, to, &u[1]) : CTL_OK;
 	if (!ret)
-		tell(ctl, o, from, to, u);
+		tell(ctl, o, bytes, to, u);
 	return ret;
 }

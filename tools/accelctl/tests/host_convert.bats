@@ -384,6 +384,10 @@ changed() {
 	ctl 0 model convert "$T/twice.safetensors" "$T/twice.onnx" --onto "$digits/digits.onnx"
 	ctl 0 model compare "$T/same.onnx" "$T/twice.onnx" -d sw --golden "$digits/digits.golden.npz" --tolerance 2 --json
 	json '.outputs[0].rms_rel_error | . - 1 | fabs < 1e-6'
+	# Sizes are those of all files.
+	echo '{"weight_map": {"8.weight": "twice.safetensors", "8.bias": "twice.safetensors"}}' >"$T/index.json"
+	ctl 0 model convert "$T/index.json" "$T/again.onnx" --onto "$digits/digits.onnx" --json
+	json ".file_bytes_before == $(cat "$T/index.json" "$T/twice.safetensors" | wc -c)"
 	ctl 3 model convert "$digits/digits.onnx" "$T/no.gguf"
 	has "$stderr" "are written to safetensors"
 	ctl 2 model convert "$digits/digits.onnx" "$T/no.safetensors" --type f16
