@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * Transforms weights for Winograd's algorithms, once: U = G g G' is a product of a constant
- * matrix with the nine numbers of each kernel, so the device computes it.
+ * matrix with the nine numbers of each kernel, so the device computes it. The matrix is exact
+ * and the sums are divided afterwards, so that weights that are multiples of the square of the
+ * divisor have exact transforms.
  */
 #include <string.h>
 
@@ -10,26 +12,32 @@
 
 #define TAPS	9
 
-static const double g2[4][3] = {
-	{ 1, 0, 0 }, { 0.5, 0.5, 0.5 }, { 0.5, -0.5, 0.5 }, { 0, 0, 1 },
+/**
+ * struct kernel_transform - G of an algorithm, in integers
+ * @g: G times @divisor, with m + 2 rows
+ * @divisor: least common denominator of G
+ * @unit: power of two not below @divisor, so that no number grows where it is multiplied
+ */
+struct kernel_transform {
+	int8_t g[8][3];
+	uint8_t divisor;
+	uint8_t unit;
 };
 
-static const double g4[6][3] = {
-	{ 1.0 / 4, 0, 0 }, { -1.0 / 6, -1.0 / 6, -1.0 / 6 }, { -1.0 / 6, 1.0 / 6, -1.0 / 6 },
-	{ 1.0 / 24, 1.0 / 12, 1.0 / 6 }, { 1.0 / 24, -1.0 / 12, 1.0 / 6 }, { 0, 0, 1 },
+static const struct kernel_transform transforms[] = {
+	{ { { 2, 0, 0 }, { 1, 1, 1 }, { 1, -1, 1 }, { 0, 0, 2 } }, 2, 2 },
+	{ { { 6, 0, 0 }, { -4, -4, -4 }, { -4, 4, -4 }, { 1, 2, 4 }, { 1, -2, 4 }, { 0, 0, 24 } },
+	  24, 32 },
+	{ { { 90, 0, 0 }, { -20, -20, -20 }, { -20, 20, -20 }, { 1, 2, 4 }, { 1, -2, 4 },
+	    { 64, 32, 16 }, { 64, -32, 16 }, { 0, 0, 90 } }, 90, 128 },
 };
 
-static const double g6[8][3] = {
-	{ 1, 0, 0 }, { -2.0 / 9, -2.0 / 9, -2.0 / 9 }, { -2.0 / 9, 2.0 / 9, -2.0 / 9 },
-	{ 1.0 / 90, 1.0 / 45, 2.0 / 45 }, { 1.0 / 90, -1.0 / 45, 2.0 / 45 },
-	{ 32.0 / 45, 16.0 / 45, 8.0 / 45 }, { 32.0 / 45, -16.0 / 45, 8.0 / 45 }, { 0, 0, 1 },
-};
-
-/* Row (i, j), column (y, x): G[i][y] G[j][x], rounded once. */
-static int make_matrix(struct accel_ctx *ctx, uint32_t edge, struct accel_bo **bo)
+/* Row (i, j), column (y, x): G[i][y] G[j][x] times (divisor / unit)^2, exactly. */
+static int make_matrix(struct accel_ctx *ctx, const struct kernel_transform *t, uint32_t points,
+		       struct accel_bo **bo)
 {
-	const double (*g)[3] = edge == 2 ? g2 : edge == 4 ? g4 : g6;
-	uint32_t points = edge + 2, i, j, y, x;
+	const float unit = (float)(t->unit * t->unit);
+	uint32_t i, j, y, x;
 	uint64_t bytes = sizeof(float) * points * points * TAPS;
 	float *out;
 	int ret;
@@ -45,7 +53,7 @@ static int make_matrix(struct accel_ctx *ctx, uint32_t edge, struct accel_bo **b
 		for (j = 0; j < points; j++)
 			for (y = 0; y < 3; y++)
 				for (x = 0; x < 3; x++)
-					*out++ = (float)(g[i][y] * g[j][x]);
+					*out++ = (float)(t->g[i][y] * t->g[j][x]) / unit;
 	return accel_bo_cpu_end(*bo, 0, bytes, ACCEL_CPU_WRITE);
 }
 
@@ -76,6 +84,7 @@ static int add_plain(struct accel_job *job, const struct accel_tensor *from, str
 int winograd_add(struct accel_job *job, const struct accel_tensor *from, uint32_t edge,
 		 struct accel_bo *to)
 {
+	const struct kernel_transform *t = &transforms[edge / 2 - 1];
 	int64_t m = from->dims[0], c = from->dims[1], points = (edge + 2) * (edge + 2);
 	const int64_t ad[] = { points, TAPS }, bd[] = { c, TAPS, m }, dd[] = { c, points, m };
 	struct accel_gemm_desc gemm = ACCEL_GEMM_DESC_INIT;
@@ -84,10 +93,12 @@ int winograd_add(struct accel_job *job, const struct accel_tensor *from, uint32_
 
 	if (!m || !c)
 		return 0;
-	ret = make_matrix(job->ctx, edge, &matrix);
+	ret = make_matrix(job->ctx, t, edge + 2, &matrix);
 	if (!ret)
 		ret = add_plain(job, from, &plain);
 	if (!ret) {
+		gemm.flags = ACCEL_GEMM_ALPHA;
+		gemm.alpha = (float)(t->unit * t->unit) / (float)(t->divisor * t->divisor);
 		gemm.a = accel_tensor_dense(matrix, ACCEL_F32, 2, ad);
 		gemm.b = accel_tensor_dense(plain, ACCEL_F32, 3, bd);
 		gemm.b.flags = ACCEL_TENSOR_STRIDES;
