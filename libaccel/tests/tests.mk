@@ -44,6 +44,7 @@ oracle-objs := $(addprefix libaccel/tests/oracle/,\
 	oracle_vision.o \
 	oracle_rotary.o \
 	oracle_conv.o \
+	oracle_winograd.o \
 	oracle_move.o \
 	oracle_ffn.o \
 	)

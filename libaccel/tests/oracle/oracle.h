@@ -101,6 +101,12 @@ int64_t oracle_load_int_broadcast(const struct accel_tensor *t,
 				  const struct accel_tensor *d, const int64_t *idx);
 int64_t oracle_saturate(int64_t v, uint32_t dtype);
 int64_t oracle_whole(double v, uint32_t dtype);
+/*
+ * Errors of Winograd's F(@edge x @edge, 3x3), oracle_winograd.c: @a, @b and @error are row-major,
+ * and an element of the latter grows to what it may be.
+ */
+int oracle_winograd(const struct accel_conv_desc *d, uint32_t edge, const double *a,
+		    const double *b, double *error);
 int oracle_begin(struct oracle_result *r, const struct accel_tensor *d, bool exact);
 
 /* --- operations ---------------------------------------------------------------------- */

@@ -35,8 +35,7 @@ struct tap {
  * @groups: groups
  * @ac: input channels of a group
  * @dc: output channels of a group
- * @amax: Winograd: largest magnitude of each channel of each image of A, or NULL
- * @bmax: Winograd: of each pair of channels of B
+ * @winograd: error of the sum of each element by Winograd's algorithm, or NULL
  * @tap: where the terms of an element are in its first input channel
  * @taps: how many there are
  * @anext: from one input channel of A to the next
@@ -48,7 +47,7 @@ struct state {
 	int64_t *ai, *bi;
 	uint32_t spatial, channel, first;
 	int64_t groups, ac, dc;
-	double *amax, *bmax;
+	double *winograd;
 	struct tap *tap;
 	int64_t taps, anext, bnext;
 };
@@ -201,78 +200,25 @@ static struct oracle_num sum_float(const struct state *s)
 	return (struct oracle_num){ sum, mag * (k + 1) * U * 1.001 + k * TINY };
 }
 
-/*
- * What Winograd's transforms make of rounding errors, at most: the largest, over
- * the outputs of a tile, sum over the points of |A'| |G| |B'| along a dimension,
- * squared. 0: another algorithm.
- */
-static double amplification(const struct accel_conv_desc *d)
-{
-	switch (d->algorithm) {
-	case ACCEL_CONV_WINOGRAD_2:
-		return 64;
-	case ACCEL_CONV_WINOGRAD_4:
-		return 48 * 48;
-	case ACCEL_CONV_WINOGRAD_6:
-		return 67.7 * 67.7;
-	case ACCEL_CONV_AUTO:
-		return d->flags & ACCEL_CONV_WINOGRAD && d->a.dtype <= ACCEL_BF16 ?
-		       48 * 48 : 0;
-	default:
-		return 0;
-	}
-}
-
-/* What a transform makes of an infinity or NaN shows all over the tile. */
-static double larger(double most, double x)
-{
-	return isfinite(x) ? fmax(most, fabs(x)) : INFINITY;
-}
-
-static int find_largest(struct state *s)
+/* Errors of Winograd's algorithm, where it may be taken; AUTO takes one of two. */
+static int find_errors(struct state *s)
 {
 	const struct accel_conv_desc *d = s->d;
-	uint64_t count = oracle_count(&d->a), n;
-	int64_t idx[ACCEL_MAX_RANK] = { 0 }, pairs = d->b.dims[0] * d->b.dims[1], i;
+	const bool automatic = d->algorithm == ACCEL_CONV_AUTO && d->flags & ACCEL_CONV_WINOGRAD &&
+			       d->flags & ACCEL_CONV_PACK_B;
+	uint32_t edge;
 
-	if (!s->a || amplification(d) == 0)
+	if (!s->a || s->spatial != 2 || s->groups > 1 || d->flags & ACCEL_CONV_TRANSPOSED ||
+	    s->taps != 9 || d->b.dims[2] != 3 || d->stride[0] > 1 || d->stride[1] > 1 ||
+	    (!automatic && d->algorithm < ACCEL_CONV_WINOGRAD_2))
 		return 0;
-	s->amax = calloc((size_t)(d->a.dims[0] * d->a.dims[s->channel]) + 1, sizeof(double));
-	s->bmax = calloc((size_t)pairs + 1, sizeof(double));
-	if (!s->amax || !s->bmax)
-		return -1;
-	for (n = 0; n < count; n++, oracle_next(&d->a, idx)) {
-		i = idx[0] * d->a.dims[s->channel] + idx[s->channel];
-		s->amax[i] = larger(s->amax[i], s->a[n]);
-	}
-	count = oracle_count(&d->b);
-	for (n = 0; n < count; n++, oracle_next(&d->b, idx)) {
-		i = idx[0] * d->b.dims[1] + idx[1];
-		s->bmax[i] = larger(s->bmax[i], s->b[n]);
-	}
-	return 0;
-}
-
-/*
- * 32 roundings at most to transform an input, 10 a kernel, 32 an output, and one
- * or two for each channel.
- */
-static double winograd_error(const struct state *s, const int64_t *idx)
-{
-	const struct accel_conv_desc *d = s->d;
-	int64_t c, m = idx[s->channel];
-	double sum = 0, most = 0;
-
-	if (!s->amax || d->flags & ACCEL_CONV_TRANSPOSED || s->groups > 1)
-		return 0;
-	for (c = 0; c < s->ac; c++) {
-		sum += s->amax[idx[0] * s->ac + c] * s->bmax[m * s->ac + c];
-		most = fmax(most, fmax(s->amax[idx[0] * s->ac + c], s->bmax[m * s->ac + c]));
-	}
-	/* A transform may overflow. */
-	if (!(amplification(d) * fmax(sum, most) <= (double)__FLT_MAX__))
-		return INFINITY;
-	return amplification(d) * (2 * (double)s->ac + 80) * (sum * U + TINY);
+	s->winograd = calloc(oracle_count(&d->d) + 1, sizeof(double));
+	for (edge = 2; s->winograd && edge <= 6; edge += 2)
+		if ((automatic ? edge < 6 :
+		     d->algorithm == ACCEL_CONV_WINOGRAD_2 + (edge - 2) / 2) &&
+		    oracle_winograd(d, edge, s->a, s->b, s->winograd))
+			return -1;
+	return s->winograd ? 0 : -1;
 }
 
 /* Scale of an integer sum: that of A times that of the output channel. */
@@ -333,7 +279,11 @@ static struct oracle_num element(const struct state *s, const int64_t *idx)
 
 	if (s->a) {
 		x = sum_float(s);
-		x.e += winograd_error(s, idx);
+		if (s->winograd && isfinite(x.e)) {
+			double e = s->winograd[at(&s->d->d, idx)];
+
+			x.e = s->d->algorithm ? e : fmax(x.e, e);
+		}
 	} else {
 		x.v = (double)sum_exact(s);
 		x.e = 0;
@@ -372,7 +322,7 @@ static int begin(struct state *s, const struct accel_desc *desc)
 	s->bnext = step_of(&d->b, d->flags & ACCEL_CONV_TRANSPOSED ? 0 : 1);
 	s->tap = calloc((size_t)s->taps + 1, sizeof(*s->tap));
 	return !s->tap || read_all(&d->a, &s->a, &s->ai, integer) ||
-	       read_all(&d->b, &s->b, &s->bi, integer) || find_largest(s) ? -1 : 0;
+	       read_all(&d->b, &s->b, &s->bi, integer) || find_errors(s) ? -1 : 0;
 }
 
 static int compute(const struct accel_desc *desc, uint32_t index, struct oracle_result *r)
@@ -398,8 +348,7 @@ static int compute(const struct accel_desc *desc, uint32_t index, struct oracle_
 	free(s.b);
 	free(s.ai);
 	free(s.bi);
-	free(s.amax);
-	free(s.bmax);
+	free(s.winograd);
 	free(s.tap);
 	return ret;
 }
