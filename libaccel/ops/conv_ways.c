@@ -272,35 +272,45 @@ static uint64_t tiles_of(const struct request *req, uint32_t axis, uint32_t edge
 /*
  * Products of a tile: (edge + 2)^2 for each pair of channels; for each channel of
  * the input and of the output a transform of about as many additions as products
- * of a row, each way, which run at a quarter of the rate of products. Each weight
- * is read from far away meanwhile: that takes as long as the products of so many
- * tiles. Products of 16 bits are those of transformed numbers, binary32, at half the
- * rate. The forms of a whole model come from memory: with 24 tiles two ways that take as long
- * as each other are told apart by which is read sooner, and held in less. With dilation the
- * outputs of a tile are not side by side, and storing one takes as long as a few thousand
- * products for each 64 channels.
+ * of a row, each way, which run at a quarter of the rate of products.
+ */
+static uint64_t winograd_work(uint64_t tiles, uint64_t counted, uint64_t c, uint64_t m,
+			      uint32_t edge)
+{
+	uint64_t points = (edge + 2ul) * (edge + 2), work = mul_sat(counted, mul_sat(c, m));
+	uint64_t turned = mul_sat(tiles, mul_sat(c + m, 4ul * (edge + 2)));
+
+	return __builtin_add_overflow(work, turned, &work) ? UINT64_MAX : mul_sat(points, work);
+}
+
+/*
+ * What the kernels in process cost beside that, which no chip's description says. Each weight
+ * is read from far away: that takes as long as the products of so many tiles. Products of 16
+ * bits are those of transformed numbers, binary32, at half the rate. The forms of a whole model
+ * come from memory: with 24 tiles two ways that take as long as each other are told apart by
+ * which is read sooner, and held in less. With dilation the outputs of a tile are not side by
+ * side, and storing one takes as long as a few thousand products for each 64 channels.
  */
 #define WEIGHT_TILES	24u
 #define OUTPUT_WORK	5000u
 #define OUTPUT_CHANNELS	64u
 
-static uint64_t winograd_work(const struct request *req, uint64_t c, uint32_t edge)
+static void price_winograd(const struct request *req, uint64_t c, uint32_t edge,
+			   struct request *way)
 {
 	const struct operand *d = &req->t[UMA_SLOT_DST];
-	uint64_t points = (edge + 2ul) * (edge + 2) *
-			  (req->t[UMA_SLOT_A].dtype == ACCEL_F32 ? 1 : 2);
 	uint64_t tiles = mul_sat(mul_sat(tiles_of(req, 0, edge), tiles_of(req, 1, edge)),
 				 d->dims[0]);
-	uint64_t m = d->dims[1];
-	uint64_t work = mul_sat(tiles > WEIGHT_TILES ? tiles : WEIGHT_TILES, mul_sat(c, m));
-	uint64_t stores = le32toh(params_of(req)->dilation[1]) == 1 ? 0 :
+	uint64_t m = d->dims[1], stores = le32toh(params_of(req)->dilation[1]) == 1 ? 0 :
 		mul_sat(mul_sat(mul_sat(d->dims[0], d->dims[2]), d->dims[3]),
 			divup(m, OUTPUT_CHANNELS) * OUTPUT_WORK);
 
-	if (__builtin_add_overflow(work, mul_sat(tiles, mul_sat(c + m, 4ul * (edge + 2))), &work) ||
-	    __builtin_add_overflow(mul_sat(points, work), stores, &work))
-		return UINT64_MAX;
-	return work;
+	way->work = winograd_work(tiles, tiles, c, m, edge);
+	way->host_work = mul_sat(winograd_work(tiles, tiles > WEIGHT_TILES ? tiles : WEIGHT_TILES,
+					       c, m, edge),
+				 req->t[UMA_SLOT_A].dtype == ACCEL_F32 ? 1 : 2);
+	if (__builtin_add_overflow(way->host_work, stores, &way->host_work))
+		way->host_work = UINT64_MAX;
 }
 
 static bool has_dilation(const struct request *req)
@@ -336,7 +346,7 @@ static void way_winograd(const struct request *req, uint32_t edge, struct way *w
 	if (!way->field && operand_extent(b, &e))
 		refuse(way, "conv.b.dims[0]", "the transformed weights do not fit into an address space");
 	r->winograd = edge;
-	r->work = winograd_work(req, (uint64_t)c, edge);
+	price_winograd(req, (uint64_t)c, edge, r);
 	set_func(r, UMA_CONV_WINOGRAD_2 + (edge - 2) / 2);
 	if (has_dilation(req))
 		r->funcs |= UMA_CONV_CAP_DILATION;

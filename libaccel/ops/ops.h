@@ -126,6 +126,7 @@ struct tuning;
  * @k_field: path of the dimension that says it, NULL if there are no sums
  * @macs: multiply-adds, or elements
  * @work: what the arithmetic of this way costs, in multiply-adds; 0: @macs
+ * @host_work: the same for the kernels in process; 0: @work
  * @winograd: B becomes G g G' of F(winograd x winograd, 3 x 3); 0: it does not
  * @b_order: how a dense copy of a constant B lies, dimensions from the innermost
  * @b_ordered: @b_order counts; else as it lies already
@@ -166,6 +167,7 @@ struct request {
 	const char *k_field;
 	uint64_t macs;
 	uint64_t work;
+	uint64_t host_work;
 	uint32_t winograd;
 	uint8_t b_order[ACCEL_MAX_RANK];
 	bool b_ordered;

@@ -184,7 +184,7 @@ void choose(struct choices *all, const struct request *req)
 
 /*
  * The bandwidth in the estimate is that of the chip. In process, where caches hold most
- * weights, use the chosen engine's algorithm with the least arithmetic.
+ * weights, use the chosen engine's algorithm with the least arithmetic, as its kernels do it.
  */
 static void choose_in_process(struct choices *all, const struct request *req)
 {
@@ -196,7 +196,7 @@ static void choose_in_process(struct choices *all, const struct request *req)
 	engine = all->c[all->chosen].engine;
 	for (i = 0; i < all->count; i++)
 		if (all->c[i].engine == engine && choice_eligible(all, &all->c[i], req) &&
-		    all->c[i].p.compute_ns < all->c[all->chosen].p.compute_ns)
+		    all->c[i].p.host_ns < all->c[all->chosen].p.host_ns)
 			all->chosen = i;
 }
 

@@ -102,6 +102,7 @@ void cost(const struct device_engine *engine, uint64_t bandwidth,
 {
 	uint64_t rate = mul_sat(le32toh(p->row->macs_per_cycle),
 				engine->info.clock_max_mhz);
+	const uint64_t work = req->work ? req->work : req->macs;
 	const struct operand *b = &req->t[UMA_SLOT_B];
 
 	p->bytes = add_sat(request_read_bytes(req),
@@ -110,7 +111,9 @@ void cost(const struct device_engine *engine, uint64_t bandwidth,
 		p->bytes = add_sat(p->bytes - operand_bytes(b),
 				   packed_bytes(b, p->pack, weights_layout(p)));
 	/* The rate is for 10^6 cycles per second: thousands of operations per nanosecond. */
-	p->compute_ns = rate ? divup(mul_sat(req->work ? req->work : req->macs, 1000), rate) : 0;
+	p->compute_ns = rate ? divup(mul_sat(work, 1000), rate) : 0;
+	p->host_ns = rate && req->host_work ? divup(mul_sat(req->host_work, 1000), rate) :
+					      p->compute_ns;
 	p->memory_ns = 0;
 	if (bandwidth)
 		p->memory_ns = (uint64_t)((double)p->bytes * 1e9 / (double)bandwidth);

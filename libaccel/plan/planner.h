@@ -53,6 +53,7 @@ enum weights_form {
  * @start_ns: launch
  * @compute_ns: arithmetic
  * @memory_ns: memory traffic
+ * @host_ns: arithmetic and what else the kernels in process do, to compare ways of an engine
  * @bytes: bytes read and written
  * @field: field because of which it was refused
  * @text: reason
@@ -66,6 +67,7 @@ struct placement {
 	uint64_t start_ns;
 	uint64_t compute_ns;
 	uint64_t memory_ns;
+	uint64_t host_ns;
 	uint64_t bytes;
 	char field[64];
 	char text[256];

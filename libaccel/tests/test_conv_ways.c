@@ -33,6 +33,7 @@ struct told {
 	uint32_t chosen;
 	uint32_t possible;
 	uint32_t refused;
+	uint64_t matrix_ns;
 	char algorithm[64];
 	char field[64];
 };
@@ -51,6 +52,8 @@ static int count_told(void *user, const struct accel_candidate *c)
 	t[i].chosen += c->verdict == ACCEL_CHOSEN;
 	t[i].possible += c->verdict == ACCEL_POSSIBLE;
 	t[i].refused += c->verdict == ACCEL_REFUSED;
+	if (c->engine == ACCEL_ENGINE_MATRIX)
+		t[i].matrix_ns = c->estimate_ns;
 	if (c->field[0])
 		memcpy(t[i].field, c->field, sizeof(t[i].field));
 	return 0;
@@ -158,6 +161,43 @@ static void test_choice(void **state)
 	explain(&d, t);
 	assert_int_equal(t[ACCEL_CONV_DIRECT].chosen, 1);
 	assert_string_equal(t[ACCEL_CONV_GEMM].field, "conv.groups");
+}
+
+/* The algorithm with the smallest estimate on the matrix unit of @chip, of those allowed */
+static uint32_t cheapest(const char *chip, struct accel_conv_desc *d)
+{
+	struct told t[ACCEL_CONV_ALGORITHM_COUNT] = { 0 };
+	struct accel_device *other;
+	struct accel_ctx *on;
+	uint32_t i, best = ACCEL_CONV_IMPLICIT;
+
+	d->hdr.engine = ACCEL_ENGINE_MATRIX;
+	assert_int_equal(accel_device_open(chip, NULL, &other), 0);
+	assert_int_equal(accel_ctx_create(other, NULL, &on), 0);
+	assert_int_equal(accel_explain(on, &d->hdr, count_told, t), 0);
+	for (i = ACCEL_CONV_WINOGRAD_2; i <= ACCEL_CONV_WINOGRAD_4; i++)
+		if (t[i].matrix_ns < t[best].matrix_ns)
+			best = i;
+	accel_ctx_destroy(on);
+	accel_device_unref(other);
+	return best;
+}
+
+/*
+ * A chip is priced by its own rates: one with six times the memory bandwidth reads the larger
+ * weights of Winograd's algorithm while it multiplies less, for few tiles as well.
+ */
+static void test_chips(void **state)
+{
+	struct accel_conv_desc d;
+
+	(void)state;
+	base(&d);
+	d.flags = ACCEL_CONV_PACK_B | ACCEL_CONV_WINOGRAD;
+	d.a = d.d = accel_tensor_dense(NULL, ACCEL_F32, 4, (int64_t[]){ 1, 512, 6, 6 });
+	d.b = accel_tensor_dense(NULL, ACCEL_F32, 4, (int64_t[]){ 512, 512, 3, 3 });
+	assert_int_equal(cheapest("sw:m1", &d), ACCEL_CONV_IMPLICIT);
+	assert_int_equal(cheapest("sw:ultra", &d), ACCEL_CONV_WINOGRAD_2);
 }
 
 /* --- how exact Winograd's are ---------------------------------------------------- */
@@ -538,9 +578,10 @@ static void test_wrong(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_choice), cmocka_unit_test(test_error),
-		cmocka_unit_test(test_integers), cmocka_unit_test(test_impulses),
-		cmocka_unit_test(test_batch_norm), cmocka_unit_test(test_wrong),
+		cmocka_unit_test(test_choice), cmocka_unit_test(test_chips),
+		cmocka_unit_test(test_error), cmocka_unit_test(test_integers),
+		cmocka_unit_test(test_impulses), cmocka_unit_test(test_batch_norm),
+		cmocka_unit_test(test_wrong),
 	};
 	int ret;
 
