@@ -106,6 +106,8 @@ int accel_tensor_slice(const struct accel_tensor *t, uint32_t axis, int64_t star
 	struct uma_dtype_block b;
 	struct accel_tensor v;
 	int64_t last, move, rest;
+	bool empty = false;
+	uint32_t i;
 	int ret;
 
 	ret = tensor_explicit(t, &v);
@@ -119,14 +121,19 @@ int accel_tensor_slice(const struct accel_tensor *t, uint32_t axis, int64_t star
 	if (ret)
 		return ret;
 	b = uma_dtype_block(t->dtype);
-	/* Where nothing is left there is no first element to move to. */
-	move = count ? start * v.strides[axis] : 0;
+	/* Where nothing is left there is no first element to move to, and strides may be any. */
+	for (i = 0; i < v.rank; i++)
+		empty |= !v.dims[i];
+	move = 0;
+	if (count && !empty && __builtin_mul_overflow(start, v.strides[axis], &move))
+		return -EINVAL;
 	rest = (1 << b.shift) - 1;
 	if ((move & rest) ||
 	    (count > 1 && step != 1 && ((uint64_t)v.strides[axis] * (uint64_t)step & rest)) ||
 	    (uma_is_block(v.dtype) && v.strides[axis] == 1 && (count & rest)))
 		return -EOPNOTSUPP;
-	move = (move >> b.shift) * (int64_t)b.bytes;
+	if (__builtin_mul_overflow(move >> b.shift, (int64_t)b.bytes, &move))
+		return -EINVAL;
 	v.offset += (uint64_t)move;
 	v.dims[axis] = count;
 	if (__builtin_mul_overflow(v.strides[axis], step, &v.strides[axis])) {

@@ -381,6 +381,7 @@ static void test_most_pieces(struct op_env *env)
 		{ { 65, 130, 2, 2, 3 }, 3251, 65, -EOPNOTSUPP },
 		{ { 0, 6, 1LL << 32, 1LL << 32, 1LL << 32 }, 1, 2, -EOPNOTSUPP },
 		{ { 0, 4, 0xffffffffLL, 0xffffffffLL, 0xffffffffLL }, 1, 2, -EOPNOTSUPP },
+		{ { 3, 0, 1LL << 32, 1LL << 32, 1LL << 32 }, 1LL << 62, 4, -EOPNOTSUPP },
 	};
 	struct accel_norm_desc n = ACCEL_NORM_DESC_INIT;
 	struct accel_plan *plan;
