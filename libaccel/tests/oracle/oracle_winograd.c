@@ -193,12 +193,12 @@ static void tile_errors(struct tile *t, const double *a, double *error)
 {
 	const uint32_t points = t->edge + 2, step = points * points;
 	const int64_t channels = t->d->b.dims[1];
-	struct sums s[MOST * MOST];
+	struct sums s[MOST * MOST] = { 0 };
 	int64_t c, m, at;
 	uint32_t p;
 
 	for (c = 0; c < channels; c++) {
-		double px[MOST * MOST];
+		double px[MOST * MOST] = { 0 };
 
 		for (p = 0; p < step; p++) {
 			at = place(t, &t->d->a, c, p, points, t->d->pad_before);
@@ -225,9 +225,12 @@ int oracle_winograd(const struct accel_conv_desc *d, uint32_t edge, const double
 {
 	const int64_t pairs = d->b.dims[0] * d->b.dims[1], *out;
 	const uint32_t points = edge + 2, step = points * points;
-	struct tile t = { .d = d, .t = &all[edge / 2 - 1], .edge = edge };
+	struct tile t = { .d = d, .edge = edge };
 	int64_t i, y, x;
 
+	if (edge < 2 || edge > 2 * sizeof(all) / sizeof(all[0]))
+		return -1;
+	t.t = &all[edge / 2 - 1];
 	out = &d->d.dims[d->flags & ACCEL_CONV_NHWC ? 1 : 2];
 	t.u = calloc((size_t)(pairs * step) + 1, sizeof(*t.u));
 	t.v = calloc((size_t)(d->b.dims[1] * step) + 1, sizeof(*t.v));
