@@ -59,7 +59,7 @@ runtime() {
 	done
 }
 mkdir -p "$out"
-rm -f "$out"/*.json "$out"/text-machine.txt
+rm -f "$out"/*.json "$out"/*-machine.txt
 for part in host node models text; do
 	: >"$out/$part.json"
 done
@@ -106,7 +106,7 @@ if [ "${BENCH_TEXT:-1}" != 0 ]; then
 fi
 
 if [ "${BENCH_HOST:-1}" != 0 ]; then
-	say "this machine, case by case: three minutes or more (BENCH_HOST=0 does without)"
+	say "this machine, case by case: fifteen minutes or more (BENCH_HOST=0 does without)"
 	# shellcheck disable=SC2086 # several options
 	"$bench" all --json ${BENCH_ARGS:-} 2>"$out/host.log" | rows "$out/host.json" || cat "$out/host.log" >&2
 fi

@@ -19,9 +19,12 @@
 #define TOKENS		128
 /* Nanoseconds after which another library's threads have stopped spinning */
 #define SETTLE		150000000
-/* How far results may be apart, of the largest: each library rounds integers its own way */
+/*
+ * How far results may be apart, of the largest: each library rounds integers its own way, and in
+ * twelve layers whose scales depend on what was rounded (bert-base-dynq) that makes 0.05.
+ */
 #define APART		0.001
-#define APART_INTEGERS	0.03
+#define APART_INTEGERS	0.08
 
 /* --- one model ---------------------------------------------------------------------- */
 

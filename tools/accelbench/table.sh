@@ -1,19 +1,23 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# table.sh DIR [language]: what bench.sh has left in DIR as a page of the manual, on stdout; or of that the section
-# of language models alone. "make bench-docs" calls this.
+# table.sh DIR [models|language]: what bench.sh has left in DIR as a page of the manual, on stdout; or of that the section
+# of whole models, or of language models, alone. "make bench-docs" calls this.
 
 set -euo pipefail
 
 dir=$1
 
+# about PART: results of another machine bring its description with them.
+about() {
+	[ ! -s "$dir/$1-machine.txt" ] || { sed 's/^/- /' "$dir/$1-machine.txt"; echo; }
+}
+
 # Of each model what is measured, on so many threads: ours, llama.cpp's, and the ratio
 language() {
 	[ -s "$dir/text.json" ] || return 0
 	printf '\n%s\n%s\n\n' "Language models" "==============="
-	# Results of another machine bring its description with them.
-	[ ! -s "$dir/text-machine.txt" ] || { sed 's/^/- /' "$dir/text-machine.txt"; echo; }
+	about text
 	jq -rs '
 		def round3: if . == null then "" else (. * 1000 | round) / 1000 | tostring end;
 		def short: if . == null then "" elif . < 100 then (. * 10 | round) / 10 | tostring else round | tostring end;
@@ -24,7 +28,8 @@ language() {
 		| [".. csv-table::", "   :header-rows: 1", "", "   " + (["\"model/case\"", "\"types\""]
 			+ ($threads | map("\"ours, \(.)\"", "\"share\"", "\"llama.cpp\"", "\"ratio\"")) | join(","))]
 		+ (map([.case, .dtype]) | reduce .[] as $k ([]; if index([$k]) then . else . + [$k] end)
-		| map(. as [$case, $dtype] | ["\"\($case | ltrimstr("text/"))\"", "\"\($dtype)\""]
+		| map(. as [$case, $dtype] | ["\"\($case | ltrimstr("text/"))\(if $case | contains("/lookup") then ", beside none" else "" end)\"",
+			   "\"\($dtype)\""]
 			+ ($threads | map(. as $t
 				| ($rows | map(select(.case == $case and .threads == $t))) as $now
 				| ($now | map(select(.impl == "ours")) | last) as $ours
@@ -35,7 +40,34 @@ language() {
 		| "   " + join(","))) | .[]' "$dir/text.json"
 }
 
-[ "${2:-}" != language ] || { language; exit; }
+# For each model and number of threads how long it takes, another library's time, and this to ours
+models() {
+	[ -s "$dir/models.json" ] || return 0
+	printf '\n%s\n%s\n\n' "Whole models" "============"
+	about models
+	jq -rs '
+		def ms: if . == null then "" else (. / 10 | round) / 100 | tostring end;
+		def ratio: if . == null then "" else (. * 1000 | round) / 1000 | tostring end;
+		(map(.threads) | unique) as $threads
+		| [".. csv-table::", "   :header-rows: 1", "", "   " + (["\"model/batch\"", "\"two over one\""]
+			+ ($threads | map("\"ms, \(.)\"", "\"ONNX Runtime\"", "\"ratio\"", "\"MB over weights\"", "\"ONNX Runtime\""))
+			| join(","))]
+		+ (group_by(.case) | map(. as $rows
+		| (map(select(.impl == "ours")) | [1, 2] - map(.threads) == [] and (map(.threads) | length) > 1) as $both
+		| ["\"\($rows[0].case | ltrimstr("model/"))\"", "\"\(if $both then
+			(map(select(.impl == "ours")) | (map(select(.threads == 1)) | last.us) / (map(select(.threads == 2)) | last.us)) | ratio
+			else "" end)\""]
+			+ ($threads | map(. as $t
+				| ($rows | map(select(.threads == $t))) as $now
+				| ($now | map(select(.impl == "ours")) | last) as $ours
+				| ($now | map(select(.impl == "onnxruntime")) | last) as $peer
+				| ($ours.us | ms), ($peer.us | ms), ($ours.ratio | ratio),
+				  ($ours, $peer | .over | if . then . / 1000000 | ratio else "" end)
+				| "\"\(.)\""))
+		| "   " + join(","))) | .[]' "$dir/models.json"
+}
+
+case ${2:-} in models|language) "$2"; exit ;; esac
 
 cat <<'END'
 .. SPDX-License-Identifier: MIT
@@ -99,31 +131,7 @@ section "Attention" attention/
 section "Lines: bytes read and written instead of operations" lines/
 section "Packing: bytes read and written" pack/
 
-# For each model and number of threads how long it takes, another library's time, and this to ours
-if [ -s "$dir/models.json" ]; then
-	printf '\n%s\n%s\n\n' "Whole models" "============"
-	jq -rs '
-		def ms: if . == null then "" else (. / 10 | round) / 100 | tostring end;
-		def ratio: if . == null then "" else (. * 1000 | round) / 1000 | tostring end;
-		(map(.threads) | unique) as $threads
-		| [".. csv-table::", "   :header-rows: 1", "", "   " + (["\"model/batch\"", "\"two over one\""]
-			+ ($threads | map("\"ms, \(.)\"", "\"ONNX Runtime\"", "\"ratio\"", "\"MB over weights\"", "\"ONNX Runtime\""))
-			| join(","))]
-		+ (group_by(.case) | map(. as $rows
-		| (map(select(.impl == "ours")) | [1, 2] - map(.threads) == [] and (map(.threads) | length) > 1) as $both
-		| ["\"\($rows[0].case | ltrimstr("model/"))\"", "\"\(if $both then
-			(map(select(.impl == "ours")) | (map(select(.threads == 1)) | last.us) / (map(select(.threads == 2)) | last.us)) | ratio
-			else "" end)\""]
-			+ ($threads | map(. as $t
-				| ($rows | map(select(.threads == $t))) as $now
-				| ($now | map(select(.impl == "ours")) | last) as $ours
-				| ($now | map(select(.impl == "onnxruntime")) | last) as $peer
-				| ($ours.us | ms), ($peer.us | ms), ($ours.ratio | ratio),
-				  ($ours, $peer | .over | if . then . / 1000000 | ratio else "" end)
-				| "\"\(.)\""))
-		| "   " + join(","))) | .[]' "$dir/models.json"
-fi
-
+models
 language
 
 printf '\n%s\n%s\n\n' "Calls" "====="
