@@ -17,8 +17,11 @@
  */
 #if defined(__x86_64__)
 #define FP_MODE_DEFAULT	0x37f00001f80ull
+/* What is no flag of an exception */
+#define FP_MODE_CONTROL	0xffff0000ffc0ull
 #else
 #define FP_MODE_DEFAULT	0ull
+#define FP_MODE_CONTROL	0xffffffffull
 #endif
 
 static inline uint64_t fp_mode_get(void)
@@ -65,11 +68,12 @@ static inline void fp_mode_set(uint64_t mode)
 #endif
 }
 
+/* Nearly all threads have flags of exceptions: they change nothing, and come back at the end. */
 static inline uint64_t fp_mode_enter(void)
 {
 	const uint64_t mode = fp_mode_get();
 
-	if (mode != FP_MODE_DEFAULT)
+	if ((mode ^ FP_MODE_DEFAULT) & FP_MODE_CONTROL)
 		fp_mode_set(FP_MODE_DEFAULT);
 	return mode;
 }
