@@ -33,7 +33,7 @@
 #define CHANNELS	32
 
 enum kind {
-	GEMM, PACKED, TRANSPOSED, ROUNDED, ROUNDED_LONG, GELU, NARROW, RELU, EXPERTS,
+	GEMM, PACKED, TRANSPOSED, ROUNDED, ROUNDED_LONG, GELU, NARROW, RELU, ZEROS, EXPERTS,
 	EXPERTS_PACKED, BATCH,
 	FFN, GATED, LAYER, RMS, SOFTMAX, SUM, COLUMNS, DYNQUANT, ACT, ATTENTION, CAUSAL, WINDOW,
 	MASK, CONV, CONV_PACKED, CONV_STRIDE, POINTS, POINTS_FIRST, DEPTHWISE, MAX_KINDS
@@ -71,6 +71,8 @@ static const struct row_case {
 	{ "product of bytes", GEMM, ACCEL_S8, 0, 200, true },
 	{ "product of bytes, packed", PACKED, ACCEL_S8, 0, 200, true },
 	{ "product of bytes, packed, to numbers", NARROW, ACCEL_U8, ACCEL_S8, 200, true },
+	{ "product of bytes, zero points of rows", ZEROS, ACCEL_U8, ACCEL_S8, 200, true },
+	{ "product of bytes by 4 bits, zero points of rows", ZEROS, ACCEL_S8, ACCEL_S4, 256, true },
 	{ "product", GEMM, ACCEL_F32, 0, 200, false },
 	{ "product, GELU", GELU, ACCEL_F32, 0, 200, false },
 	{ "product, packed", PACKED, ACCEL_F32, 0, 200, false },
@@ -225,24 +227,43 @@ static struct accel_tensor strided(struct accel_bo *bo, uint32_t dtype, uint32_t
 	return t;
 }
 
+/* Rows have scales and zero points, those of some rows out of the range of bytes. */
+static void scale_rows(struct bed *bed, struct accel_tensor *a)
+{
+	float *scales = (float *)((char *)accel_bo_ptr(bed->b) + OTHER);
+	int32_t *zeros = (int32_t *)(scales + ROWS);
+	uint32_t i;
+
+	for (i = 0; i < ROWS; i++) {
+		scales[i] = 0.01f * (float)(i + 1);
+		zeros[i] = i % 16 == 5 ? 1000 : (int32_t)i;
+	}
+	a->quant.scheme = ACCEL_QUANT_CHANNEL;
+	a->quant.scales = bed->b;
+	a->quant.scales_offset = OTHER;
+	a->quant.zeros = bed->b;
+	a->quant.zeros_offset = OTHER + 4 * ROWS;
+}
+
 static int run_gemm(struct bed *bed, const struct row_case *c, int64_t m)
 {
 	struct accel_gemm_desc g = ACCEL_GEMM_DESC_INIT;
 	const bool rounded = c->kind == ROUNDED || c->kind == ROUNDED_LONG;
 	const bool along = c->kind == TRANSPOSED || rounded;
-	const bool integer = !is_plain(c->dtype);
+	const bool exact = !is_plain(c->dtype) && c->kind != NARROW && c->kind != ZEROS;
 
 	g.a = accel_tensor_2d(bed->a, c->dtype, m, c->k);
 	g.b = along ? accel_tensor_2d(bed->b, weights_of(c), N, c->k) :
 	      accel_tensor_2d(bed->b, weights_of(c), c->k, N);
-	g.d = accel_tensor_2d(bed->d, integer && c->kind != NARROW ? ACCEL_S32 : ACCEL_F32, m, N);
-	if (!integer)
+	g.d = accel_tensor_2d(bed->d, exact ? ACCEL_S32 : ACCEL_F32, m, N);
+	if (!exact)
 		scale(bed, &g.b, along);
+	if (c->kind == ZEROS)
+		scale_rows(bed, &g.a);
 	if (c->kind == NARROW) {
 		g.a.quant.scheme = ACCEL_QUANT_TENSOR;
 		g.a.quant.scale = 0.013f;
 		g.a.quant.zero = 7;
-		scale(bed, &g.b, 0);
 	}
 	g.flags = along ? ACCEL_GEMM_TRANS_B : 0;
 	if (c->kind == PACKED || c->kind == RELU || c->kind == NARROW)

@@ -195,60 +195,59 @@ static void multiply_nibbles(const struct fast_run *r, struct grouped_strip *s, 
 	p->k->nibbles[m - 1](&call);
 }
 
-static void scale_rows(const struct grouped_plan *p, const uint8_t *a, uint32_t m, float *c)
-{
-	const uint32_t nb = 2 * p->k->vl;
-	uint32_t i, j;
-	float scale;
-
-	for (i = 0; i < m; i++, a += p->row) {
-		memcpy(&scale, a + p->meta + 4ul * p->groups * SCALE, 4);
-		for (j = 0; j < nb; j++)
-			c[i * nb + j] *= scale;
-	}
-}
-
-/* Is a row's zero point out of the kernels' range? */
-static bool wild_rows(const struct fast_run *r, uint8_t *a, uint32_t m)
+/* Is a row's zero point out of the kernels' range? @a: the row */
+static bool wild_row(const struct fast_run *r, uint8_t *a)
 {
 	const struct grouped_plan *p = plan_of(r);
-	uint32_t i, g;
+	const int32_t *zero = meta(p, a, ZERO);
+	uint32_t g;
 
-	for (i = 0; i < m && p->zeros && view(r, UMA_SLOT_A)->zero_addr; i++, a += p->row) {
-		const int32_t *zero = meta(p, a, ZERO);
-
-		/* If adding the shift wraps, they are out of range, too. */
-		for (g = 0; g < p->groups; g++)
-			if (llabs((int64_t)zero[g] - p->a_shift) > GROUPED_ZERO)
-				return true;
-	}
+	/* If adding the shift wraps, it is out of range, too. */
+	for (g = 0; p->zeros && view(r, UMA_SLOT_A)->zero_addr && g < p->groups; g++)
+		if (llabs((int64_t)zero[g] - p->a_shift) > GROUPED_ZERO)
+			return true;
 	return false;
 }
 
-/* Zero points out of range of their type: element by element. */
-static void slowly(const struct fast_run *r, const struct grouped_strip *s, uint32_t m0,
-		   uint32_t m, float *c)
+/* Row @m if zero points are out of range of their type: element by element. */
+static void slowly(const struct fast_run *r, const struct grouped_strip *s, uint32_t m, float *c)
 {
 	const struct grouped_plan *p = plan_of(r);
 	const struct uma_tensor_view *b = view(r, UMA_SLOT_B);
-	uint32_t ia[UMA_MAX_RANK], ib[UMA_MAX_RANK], i, j, k;
-	float y;
+	uint32_t ia[UMA_MAX_RANK], ib[UMA_MAX_RANK], j, k;
+	float x;
 
 	batch_index(r, s->batch, ia);
 	memcpy(ib, ia, sizeof(ib));
-	memset(c, 0, 8ul * m * p->k->vl);
+	ia[b->rank - 2] = m;
+	memset(c, 0, 8ul * p->k->vl);
 	for (k = 0; k < p->depth; k++) {
 		ia[b->rank - 1] = k;
 		ib[b->rank - 2] = k;
+		x = grouped_load_element(r, UMA_SLOT_A, s->batch, ia);
 		for (j = 0; j < s->n; j++) {
 			ib[b->rank - 1] = s->n0 + j;
-			y = grouped_load_element(r, UMA_SLOT_B, s->batch, ib);
-			for (i = 0; i < m; i++) {
-				ia[b->rank - 2] = m0 + i;
-				c[i * 2 * p->k->vl + j] +=
-					grouped_load_element(r, UMA_SLOT_A, s->batch, ia) * y;
-			}
+			c[j] += x * grouped_load_element(r, UMA_SLOT_B, s->batch, ib);
 		}
+	}
+}
+
+/* Complete each row by itself: its bits do not depend on the zero points of its neighbours. */
+static void finish_rows(const struct fast_run *r, const struct grouped_strip *s, uint32_t m0,
+			uint32_t m, uint8_t *a, float *c)
+{
+	const struct grouped_plan *p = plan_of(r);
+	const uint32_t nb = 2 * p->k->vl;
+	uint32_t i, j;
+
+	for (i = 0; i < m; i++, a += p->row, c += nb) {
+		const float *scale = meta(p, a, SCALE);
+
+		if (s->wild || wild_row(r, a))
+			slowly(r, s, m0 + i, c);
+		else
+			for (j = 0; p->row_scales && j < nb; j++)
+				c[j] *= *scale;
 	}
 }
 
@@ -271,10 +270,7 @@ static int one_strip(const struct fast_run *r, struct grouped_strip *s, uint32_t
 	for (g = 0; g < p->groups && !few && !nibbles; g += p->block)
 		if (multiply(r, s, g, UMA_MIN(p->block, p->groups - g), a, m, r->scratch))
 			return -1;
-	if (s->wild || wild_rows(r, a, m))
-		slowly(r, s, m0, m, r->scratch);
-	else if (p->row_scales)
-		scale_rows(p, a, m, r->scratch);
+	finish_rows(r, s, m0, m, a, r->scratch);
 	batch_index(r, s->batch, e.idx);
 	e.idx[d->rank - 2] = m0;
 	e.idx[d->rank - 1] = s->n0;
