@@ -53,12 +53,13 @@ static bool packs_dense(const struct accel_device *dev, const struct request *re
 /*
  * What else is faster in process than Winograd's algorithms? AMX multiplies bf16 eight times as
  * fast as vectors, which they use: a convolution without a transform takes half the time. They
- * have no kernel for fp16, other algorithms do.
+ * have no kernel for fp16 nor for a large input that repeats elements, other algorithms do.
  */
 static const char *faster_than_winograd(const struct accel_device *dev,
 					const struct request *way)
 {
 	const uint32_t dtype = way->t[UMA_SLOT_A].dtype;
+	struct uma_tensor_view a;
 
 	if (!way->winograd || way->desc->conv.algorithm)
 		return NULL;
@@ -66,6 +67,9 @@ static const char *faster_than_winograd(const struct accel_device *dev,
 		return "tiles of bf16 are faster";
 	if (dtype == ACCEL_F16 && has_kernels(dev))
 		return "there is no kernel for fp16";
+	if (has_kernels(dev) && operand_view(&way->t[UMA_SLOT_A], &a) &&
+	    fast_wino_copies_repeats(a.dims, a.strides, dtype == ACCEL_F32 ? 4 : 2))
+		return "its kernel would copy an input that repeats elements";
 	return NULL;
 }
 

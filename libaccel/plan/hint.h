@@ -2,7 +2,10 @@
 #ifndef LIBACCEL_HINT_H
 #define LIBACCEL_HINT_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include "uma_task.h"
 
 /* Bits of a row must not depend on the number of rows; all other fields are 0 then */
 #define FAST_HINT_REPRODUCIBLE	(1u << 0)
@@ -27,5 +30,34 @@ struct fast_hint {
 	uint16_t threads;
 	uint16_t flags;
 };
+
+/* Largest copy with channels last, in bytes, of an input that has fewer elements than it */
+#define FAST_WINO_COPY_MAX	(64ull << 20)
+
+/**
+ * fast_wino_copies_repeats - why Winograd's kernels leave a large input
+ * @dims: of the input
+ * @strides: of it
+ * @size: bytes of an element
+ *
+ * Planner and kernels ask, so that they agree.
+ *
+ * Return: would a copy with channels last be so large because the input overlaps itself or
+ * repeats elements?
+ */
+static inline bool fast_wino_copies_repeats(const __u32 *dims, const __s64 *strides, uint32_t size)
+{
+	uint64_t bytes = size, extent = 1;
+	uint32_t i;
+
+	if (strides[1] == 1)
+		return false;
+	for (i = 0; i < 4; i++) {
+		extent += (dims[i] - 1ull) * (uint64_t)llabs(strides[i]);
+		if (__builtin_mul_overflow(bytes, (uint64_t)dims[i], &bytes))
+			bytes = UINT64_MAX;
+	}
+	return bytes > FAST_WINO_COPY_MAX && bytes / 2 > extent * size;
+}
 
 #endif /* LIBACCEL_HINT_H */

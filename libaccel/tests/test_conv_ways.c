@@ -83,9 +83,12 @@ static void test_choice(void **state)
 	struct accel_device_info info = { .size = sizeof(info) };
 	struct told t[ACCEL_CONV_ALGORITHM_COUNT];
 	struct accel_conv_desc d;
+	bool fast;
 
 	(void)state;
 	assert_int_equal(accel_device_get_info(dev, &info), 0);
+	fast = info.kernels[0] && strcmp(info.kernels, "portable") != 0 &&
+	       strncmp(info.kernels, "model", 5) != 0;
 	base(&d);
 	explain(&d, t);
 	assert_int_equal(t[ACCEL_CONV_IMPLICIT].chosen, 1);
@@ -134,6 +137,17 @@ static void test_choice(void **state)
 	explain(&d, t);
 	assert_true(t[ACCEL_CONV_WINOGRAD_4].possible);
 	assert_int_equal(t[ACCEL_CONV_IMPLICIT].chosen, 1);
+	/* Images that are one image are not copied for it in process. */
+	base(&d);
+	d.flags = ACCEL_CONV_PACK_B | ACCEL_CONV_WINOGRAD;
+	d.a.dims[0] = d.d.dims[0] = 2048;
+	explain(&d, t);
+	assert_int_equal(t[ACCEL_CONV_WINOGRAD_4].chosen, 1);
+	d.a.flags = ACCEL_TENSOR_STRIDES;
+	memcpy(d.a.strides, (int64_t[]){ 0, 28 * 28, 28, 1 }, 4 * sizeof(int64_t));
+	explain(&d, t);
+	assert_int_equal(t[ACCEL_CONV_WINOGRAD_4].chosen, !fast);
+	assert_int_equal(t[ACCEL_CONV_IMPLICIT].chosen, fast);
 	/* A stride. */
 	base(&d);
 	d.flags = ACCEL_CONV_PACK_B | ACCEL_CONV_WINOGRAD;

@@ -19,8 +19,6 @@
 #define PANEL		64u
 /* Tiles that are transformed at once in a separate phase */
 #define IN_TILES	4u
-/* Maximum size of a copy that is larger than the input */
-#define COPY_MAX	(64ull << 20)
 
 /* Bytes of a transformed tile at a point: an odd number of cache lines, to use all cache sets. */
 static int64_t row_bytes(uint32_t channels)
@@ -113,16 +111,6 @@ static uint64_t in_bytes(const struct conv_prog *c)
 	return (bytes + 63) / 64 * 64;
 }
 
-/* Is the copy of the input so large because the input, @a, overlaps itself or repeats elements? */
-static bool copies_repeats(const struct conv_prog *c, const struct uma_tensor_view *a)
-{
-	uint64_t extent = 1, i;
-
-	for (i = 0; i < 4; i++)
-		extent += (a->dims[i] - 1ull) * (uint64_t)llabs(a->strides[i]);
-	return in_bytes(c) > COPY_MAX && in_bytes(c) / 2 > extent * c->es;
-}
-
 static int wino_prepare(struct fast_prog *p)
 {
 	const struct uma_tensor_view *a = &p->op->t[UMA_SLOT_A];
@@ -174,7 +162,7 @@ static int wino_prepare(struct fast_prog *p)
 	c->px = c->g.c * c->es;
 	c->vector_turn = p->cpu->isa & FAST_AVX512;
 	c->turns_in = a->strides[1] != 1;
-	if (copies_repeats(c, a))
+	if (fast_wino_copies_repeats(a->dims, a->strides, c->es))
 		return fast_leave(p, "Winograd would copy an input that repeats elements");
 	if (c->turns_in) {
 		/* A row of an image is a tile. */
