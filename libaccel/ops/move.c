@@ -53,8 +53,11 @@ static int cut(const struct accel_tensor *t, const char *name, uint32_t axis,
 	       int64_t start, int64_t count, int64_t step, struct accel_tensor *out,
 	       struct accel_error *e)
 {
-	int ret = accel_tensor_slice(t, axis, start, count, step, out);
+	int ret = tensor_closed(t, name, e);
 
+	if (ret)
+		return ret;
+	ret = accel_tensor_slice(t, axis, start, count, step, out);
 	if (ret == -EOPNOTSUPP && accel_dtype_bits(t->dtype) < 8)
 		return bad(e, ret, name, "dims",
 			   "a piece of 4-bit elements does not begin at a byte");

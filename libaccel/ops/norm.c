@@ -345,12 +345,16 @@ static int take_piece(const struct norm *n, uint32_t s, struct accel_tensor *t, 
 {
 	const struct operand *d = &n->req->t[UMA_SLOT_DST];
 	uint32_t at = axis - (d->rank - t->rank);
+	int ret;
 
 	if (s == UMA_SLOT_SCALE || s == UMA_SLOT_BIAS)
 		at = axis == n->channel ? 0 : t->rank;
 	/* A residual may be the same in all pieces. */
 	if (at >= t->rank || (t->dims[at] == 1 && d->dims[axis] > 1))
 		return 0;
+	ret = tensor_closed(n->req->t[s].from, n->req->t[s].name, e);
+	if (ret)
+		return ret;
 	count = t->dims[at] / count;
 	if (!accel_tensor_slice(t, at, i * count, count, 1, t))
 		return 0;

@@ -387,6 +387,7 @@ static inline bool tensor_open(const struct accel_tensor *t)
 	return (t->flags & (ACCEL_TENSOR_ANY | ACCEL_TENSOR_STRIDES)) == ACCEL_TENSOR_ANY;
 }
 
+int tensor_closed(const struct accel_tensor *t, const char *name, struct accel_error *e);
 int tensor_explicit(const struct accel_tensor *t, struct accel_tensor *out);
 int tensor_absent(const struct accel_tensor *t, const char *name,
 		  struct accel_error *e);

@@ -217,6 +217,13 @@ static int check_formats(const struct request *req, struct accel_error *e)
 	return 0;
 }
 
+/* Operations that have no layouts to choose from, or pieces, must know where a tensor lies. */
+int tensor_closed(const struct accel_tensor *t, const char *name, struct accel_error *e)
+{
+	return tensor_open(t) ? bad(e, -EOPNOTSUPP, name, "flags",
+				    "this operation leaves no layout to the plan") : 0;
+}
+
 /* Layouts are left to a plan where there are some to choose from. */
 static int check_layouts(const struct request *req, struct accel_error *e)
 {
@@ -226,16 +233,14 @@ static int check_layouts(const struct request *req, struct accel_error *e)
 		if (!(req->slots >> s & 1) || !tensor_open(req->t[s].from))
 			continue;
 		if (!req->class->layouts)
-			return bad(e, -EOPNOTSUPP, req->t[s].name, "flags",
-				   "%s leaves no layout to the plan", accel_op_name(req->op));
+			return tensor_closed(req->t[s].from, req->t[s].name, e);
 		if (req->pack && s == UMA_SLOT_B)
 			return bad(e, -EINVAL, req->t[s].name, "flags",
 				   "what is packed is read while planning: it lies somewhere already");
 	}
 	for (s = 0; req->parts && s < ACCEL_ARG_COUNT; s++)
 		if (req->parts->tensor[s] && tensor_open(req->parts->tensor[s]))
-			return bad(e, -EOPNOTSUPP, request_path(req, s), "flags",
-				   "%s leaves no layout to the plan", accel_op_name(req->op));
+			return tensor_closed(req->parts->tensor[s], request_path(req, s), e);
 	return 0;
 }
 

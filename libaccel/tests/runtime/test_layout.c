@@ -12,6 +12,8 @@ union desc {
 	struct accel_pool_desc pool;
 	struct accel_softmax_desc softmax;
 	struct accel_ffn_desc ffn;
+	struct accel_norm_desc norm;
+	struct accel_pad_desc pad;
 };
 
 static struct accel_tensor any(uint32_t dtype, uint32_t rank, const int64_t *dims)
@@ -334,6 +336,11 @@ static void test_refused(void **state)
 	struct rt *rt = *state;
 	struct accel_bo *bo = rt_bo(rt->ctx, 1 << 20);
 	struct accel_cost cost = { .size = sizeof(cost) };
+	/* No two neighbours beside the channels are one in memory: a task for each image. */
+	const struct accel_tensor strided = {
+		.dtype = ACCEL_F32, .rank = 5, .flags = ACCEL_TENSOR_STRIDES,
+		.dims = { 3, 8, 4, 5, 6 }, .strides = { 960, 120, 1, 4, 20 },
+	};
 	union desc d;
 	uint64_t bytes;
 
@@ -373,6 +380,21 @@ static void test_refused(void **state)
 	d.ffn.d.flags = 0;
 	assert_fails(rt->ctx, accel_plan_create(rt->ctx, &d.hdr, &plan), -EOPNOTSUPP,
 		     "ffn.a.flags");
+	/* Of what is done in pieces a piece could not be told. */
+	d.norm = (struct accel_norm_desc)ACCEL_NORM_DESC_INIT;
+	d.norm.func = ACCEL_NORM_GROUP;
+	d.norm.groups = 2;
+	d.norm.a = ANY(F32, 3, 8, 4, 5, 6);
+	d.norm.d = strided;
+	assert_fails(rt->ctx, accel_plan_create(rt->ctx, &d.hdr, &plan), -EOPNOTSUPP,
+		     "norm.a.flags");
+	d.pad = (struct accel_pad_desc)ACCEL_PAD_DESC_INIT;
+	d.pad.a = ANY(F32, 5, 6);
+	d.pad.d = ANY(F32, 5, 9);
+	d.pad.a.flags = 0;
+	d.pad.after[1] = 3;
+	assert_fails(rt->ctx, accel_plan_create(rt->ctx, &d.hdr, &plan), -EOPNOTSUPP,
+		     "pad.d.flags");
 	accel_bo_unref(bo);
 }
 
