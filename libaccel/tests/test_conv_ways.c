@@ -589,13 +589,99 @@ static void test_wrong(void **state)
 	}
 }
 
+/* --- channels first -------------------------------------------------------------- */
+
+/* Bytes of A, B, D and a residual */
+static uint8_t bytes[4][1 << 16];
+
+/* Run @d with a level of kernels; false: the processor does not have it. */
+static bool run_by(const char *level, struct accel_conv_desc *d, float *bias)
+{
+	struct accel_tensor *const t[] = { &d->a, &d->b, &d->d, &d->epilogue.residual };
+	struct accel_tensor *const vec = &d->epilogue.bias;
+	struct accel_device *other;
+	struct accel_ctx *on;
+	uint32_t i;
+	int ret;
+
+	setenv("ACCEL_SW_KERNELS", level, 1);
+	ret = accel_device_open("sw", NULL, &other);
+	unsetenv("ACCEL_SW_KERNELS");
+	if (ret)
+		return false;
+	assert_int_equal(accel_ctx_create(other, NULL, &on), 0);
+	for (i = 0; i < ARRAY_SIZE(t) && t[i]->rank; i++)
+		assert_int_equal(accel_bo_import_ptr(on, bytes[i], 1 << 16, NULL, &t[i]->bo), 0);
+	assert_int_equal(accel_bo_import_ptr(on, bias, 96 * sizeof(*bias), NULL, &vec->bo), 0);
+	assert_int_equal(accel_run(on, &d->hdr), 0);
+	while (i--)
+		accel_bo_unref(t[i]->bo);
+	accel_bo_unref(vec->bo);
+	accel_ctx_destroy(on);
+	accel_device_unref(other);
+	return true;
+}
+
+/* Bytes of every level are those of the model, whatever is transposed. */
+static void test_channels_first(void **state)
+{
+	static const char *const levels[] = {
+		"avx2", "avx512", "avx512-vnni", "avx512-bf16", "amx"
+	};
+	static const int64_t shapes[][4] = {
+		/* channels, outputs, pixels along a side, taps along a side */
+		{ 64, 96, 13, 1 }, { 17, 33, 9, 3 }, { 16, 64, 30, 1 }, { 32, 80, 3, 1 },
+	};
+	static uint8_t want[1 << 16];
+	static float bias[96];
+	struct accel_conv_desc d;
+	uint32_t seed = 7, i, l;
+	size_t n;
+
+	(void)state;
+	for (i = 0; i < sizeof(bytes); i++) {
+		seed = seed * 1664525 + 1013904223;
+		bytes[i >> 16][i & 0xffff] = (uint8_t)(seed >> 24);
+	}
+	fill(bias, ARRAY_SIZE(bias), &seed);
+	for (i = 0; i < 3 * ARRAY_SIZE(shapes); i++) {
+		const int64_t *s = shapes[i / 3];
+		const struct accel_quant q = { .scheme = ACCEL_QUANT_TENSOR, .scale = 0.02f,
+					       .zero = 3 };
+
+		base(&d);
+		d.flags = ACCEL_CONV_PACK_B;
+		d.a = accel_tensor_dense(NULL, ACCEL_U8, 4, (int64_t[]){ 1, s[0], s[2], s[2] });
+		d.b = accel_tensor_dense(NULL, ACCEL_S8, 4, (int64_t[]){ s[1], s[0], s[3], s[3] });
+		d.d = accel_tensor_dense(NULL, ACCEL_U8, 4, (int64_t[]){ 1, s[1], s[2], s[2] });
+		d.pad_before[0] = d.pad_before[1] = (uint32_t)s[3] / 2;
+		d.pad_after[0] = d.pad_after[1] = (uint32_t)s[3] / 2;
+		d.a.quant = d.d.quant = q;
+		d.b.quant = (struct accel_quant){ .scheme = ACCEL_QUANT_TENSOR, .scale = 0.0005f };
+		d.epilogue.bias = accel_tensor_dense(NULL, ACCEL_F32, 1, &s[1]);
+		if (i % 3)
+			d.epilogue.residual = d.d;
+		if (i % 3 == 1)
+			d.epilogue.residual.dtype = ACCEL_S8;
+		d.epilogue.act = ACCEL_ACT_RELU;
+		n = (size_t)(s[1] * s[2] * s[2]);
+		assert_true(run_by("portable", &d, bias));
+		memcpy(want, bytes[2], n);
+		for (l = 0; l < ARRAY_SIZE(levels); l++) {
+			memset(bytes[2], 0, n);
+			if (run_by(levels[l], &d, bias) && memcmp(bytes[2], want, n) != 0)
+				fail_msg("%s: shape %u differs", levels[l], i / 3);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_choice), cmocka_unit_test(test_chips),
 		cmocka_unit_test(test_error), cmocka_unit_test(test_integers),
 		cmocka_unit_test(test_impulses), cmocka_unit_test(test_batch_norm),
-		cmocka_unit_test(test_wrong),
+		cmocka_unit_test(test_wrong), cmocka_unit_test(test_channels_first),
 	};
 	int ret;
 

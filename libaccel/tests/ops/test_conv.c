@@ -661,6 +661,33 @@ static void test_ends(struct op_env *env)
 				}
 }
 
+/* The same with channels first: less than a square of them, or of outputs, and more than a call. */
+static void test_ends_first(struct op_env *env)
+{
+	static const uint8_t some[] = { 0, 2, 4, 5, 9, 13, 17, 20, 25 }, outputs[] = { 9, 33, 64 };
+	uint32_t i, v, m, epilogue;
+
+	for (i = 0; i < ARRAY_SIZE(some); i++)
+		for (v = 0; v < 4; v++)
+			for (m = 0; m < ARRAY_SIZE(outputs); m++)
+				for (epilogue = 0; epilogue < EPILOGUES; epilogue++) {
+					const int kernel = v ? 1 : 3;
+					struct conv_case g = {
+						"ends, channels first", some[i], ACCEL_CONV_AUTO,
+						ACCEL_CONV_PACK_B, 2, KIND_FULL, 1 + v % 2,
+						v == 3 ? 12 : 20, outputs[m],
+						v == 3 ? 12 : 5 + (int)v, kernel, 1, 1,
+						kernel / 2, .style = OP_DENSE,
+						.epilogue = (int)epilogue,
+					};
+
+					if (env->small && (i + v + m + epilogue) % 8)
+						continue;
+					run_case(env, &g, 45000 + 1000 * i + 100 * v + 10 * m +
+						 epilogue);
+				}
+}
+
 /*
  * A group for each channel, 3 x 3 taps: vectors of channels and parts of them, rows of every
  * length, more of them than are formed at a time, padding that is read where there is none.
@@ -936,6 +963,7 @@ int main(void)
 		{ "conv wide", test_wide },
 		{ "conv groups", test_groups },
 		{ "conv ends", test_ends },
+		{ "conv ends, channels first", test_ends_first },
 		{ "conv depthwise", test_depthwise },
 		{ "conv taps", test_taps },
 		{ "conv layouts", test_layouts },

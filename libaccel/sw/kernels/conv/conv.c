@@ -305,9 +305,8 @@ static int plan(struct conv_prog *c, struct fast_prog *p)
 	if (!choose_weights(c, p))
 		return fast_leave(p, "no kernel has weights that lie like this");
 	conv_finish_init(c, p);
-	c->vector_turn = p->cpu->isa & FAST_AVX512;
 	choose_pitch(c);
-	c->flat = !c->turned && is_flat(c, p->op);
+	c->flat = (!c->turned || c->ends) && is_flat(c, p->op);
 	if (c->in_place && (c->g.stride[0] != 1 || c->g.stride[1] != 1 ||
 			    c->g.a_stride[CONV_Y] != c->g.a_stride[CONV_X] * c->g.out[1]))
 		c->flat = false;

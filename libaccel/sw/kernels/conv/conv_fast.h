@@ -16,17 +16,16 @@
  * @k: block products
  * @taps: sums over taps with AMX, or NULL: with @k
  * @wino: transforms
+ * @lines: kernels that transpose, or NULL
  * @b_ks: bytes of B from a step to the next
  * @b_ns: bytes from a vector of channels to the next
  * @b_y: bytes from a row of taps, or points, to the next
  * @b_x: bytes from a tap, or point, to the next in its row
  * @b_group: bytes from a group's weights to the next one's
  * @v_ms: Winograd: bytes from a transformed tile to the next
- * @es: bytes of an element of A
  * @px: bytes of an input of a patch
  * @steps: steps of the sums of a tap
  * @mr: outputs of a block
- * @nv: vectors of a block
  * @rows: rows of outputs of a tile
  * @cols: outputs of each of them
  * @yblocks: tiles along the rows
@@ -43,6 +42,8 @@
  * @za: zero point of A as used in products
  * @zb: zero point of B as used in products
  * @b_off: offset of B in products with @k, but not with @taps
+ * @es: bytes of an element of A
+ * @nv: vectors of a block
  * @end: kind of epilogue in the products, CONV_END_*
  * @zero: byte used for padding
  * @flip: exclusive or of the bytes of A
@@ -58,8 +59,7 @@
  * @flat: outputs of all rows of a tile are one row
  * @ends: products compute the epilogue
  * @turns_in: Winograd: inputs are first converted to channels last
- * @vector_turn: blocks of 16 by 16 numbers are transposed in registers
- * @turned: channels are the rows of blocks in the epilogue
+ * @turned: outputs are contiguous in DST, not channels: blocks are transposed
  * @gemm: the operation is a GEMM: its rows are pixels, one for each row of outputs
  */
 struct conv_prog {
@@ -68,17 +68,16 @@ struct conv_prog {
 	const struct conv_kernels *k;
 	conv_taps_fn taps;
 	const struct wino_kernels *wino;
+	const struct line_kernels *lines;
 	int64_t b_ks;
 	int64_t b_ns;
 	int64_t b_y;
 	int64_t b_x;
 	int64_t b_group;
 	int64_t v_ms;
-	uint32_t es;
 	uint32_t px;
 	uint32_t steps;
 	uint32_t mr;
-	uint32_t nv;
 	uint32_t rows;
 	uint32_t cols;
 	uint32_t yblocks;
@@ -95,6 +94,8 @@ struct conv_prog {
 	int32_t za;
 	int32_t zb;
 	int32_t b_off;
+	uint8_t es;
+	uint8_t nv;
 	uint8_t end;
 	uint8_t zero;
 	uint8_t flip;
@@ -110,7 +111,6 @@ struct conv_prog {
 	bool flat;
 	bool ends;
 	bool turns_in;
-	bool vector_turn;
 	bool turned;
 	bool gemm;
 };

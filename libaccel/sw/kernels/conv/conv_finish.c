@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 #include "conv_fast.h"
+#include "libaccel/sw/kernels/lines/lines.h"
 #include "libaccel/sw/kernels/vec/quotient.h"
 
 /* Largest 32-bit integers, with a margin for rounding */
@@ -36,10 +37,11 @@ static float magnitude(const struct uma_tensor_view *t)
 	return UMA_MAX(fabsf(least - zero), fabsf(least + 255 - zero));
 }
 
-/* Contiguous channels of DST's type; bytes of either signedness, with one scale. */
-static bool plain_residual(const struct uma_tensor_view *t, const struct uma_tensor_view *d)
+/* Contiguous along @dim as DST, and of its type; bytes of either signedness, with one scale. */
+static bool plain_residual(const struct uma_tensor_view *t, const struct uma_tensor_view *d,
+			   uint32_t dim)
 {
-	if (t->strides[1] != 1)
+	if (t->strides[dim] != 1)
 		return false;
 	return uma_is_int8(d->dtype) ? uma_is_int8(t->dtype) && t->quant == UMA_QUANT_TENSOR :
 				       t->dtype == d->dtype && !t->quant;
@@ -74,8 +76,9 @@ static bool has_function(const struct conv_prog *c, const struct uma_op *op)
 static bool has_end(struct conv_prog *c, const struct fast_prog *p)
 {
 	const struct uma_tensor_view *d = &p->op->t[UMA_SLOT_DST];
+	const uint32_t dim = c->turned ? d->rank - 1u : 1;
 
-	if (c->taps || c->turned || d->strides[1] != 1 || c->epi.divide ||
+	if (c->taps || d->strides[dim] != 1 || c->epi.divide ||
 	    c->epi.steps & ~(EPI_BIAS | EPI_RELU | EPI_ACT | EPI_RESIDUAL | EPI_POST))
 		return false;
 	if (has_function(c, p->op) && (c->epi.steps & EPI_POST || c->epi.integer ||
@@ -85,7 +88,7 @@ static bool has_end(struct conv_prog *c, const struct fast_prog *p)
 	if (c->epi.steps & EPI_BIAS && !conv_plain_bias(&p->op->t[UMA_SLOT_BIAS]))
 		return false;
 	if (c->epi.steps & (EPI_RESIDUAL | EPI_POST) &&
-	    !plain_residual(&p->op->t[UMA_SLOT_RESIDUAL], d))
+	    !plain_residual(&p->op->t[UMA_SLOT_RESIDUAL], d, dim))
 		return false;
 	if (!c->epi.integer) {
 		c->end = d->dtype == UMA_DTYPE_BF16 ? CONV_END_BF16 : CONV_END_F32;
@@ -102,6 +105,7 @@ void conv_finish_init(struct conv_prog *c, const struct fast_prog *p)
 	const uint32_t x = d->rank - 1u;
 	const bool integer = uma_is_int8(p->op->t[UMA_SLOT_A].dtype);
 
+	c->lines = line_kernels_of(p->cpu);
 	c->turned = !c->gemm && (p->cpu->isa & FAST_AVX512) && d->strides[1] != 1 &&
 		    d->strides[x] == 1;
 	if (c->gemm)

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 #include "conv_fast.h"
+#include "libaccel/sw/kernels/lines/lines.h"
 
 /**
  * struct patch_axis - inputs of a run of outputs along a dimension
@@ -74,6 +75,9 @@ static void copy_row(const struct conv_prog *c, uint8_t *to, const uint8_t *from
 	}
 }
 
+/* With fewer pixels than this there may be no square to transpose in registers */
+#define TURN_PIXELS	16u
+
 /* Pixels of a row, channels @cs bytes apart. */
 #define TURN_ROW(type)							\
 	for (k = 0; k < c->g.c; k++)					\
@@ -81,40 +85,15 @@ static void copy_row(const struct conv_prog *c, uint8_t *to, const uint8_t *from
 			*(type *)(to + (uint64_t)i * px + k * sizeof(type)) = \
 				*(const type *)(from + k * cs + i * xs)
 
-/* 16 pixels by 16 channels at a time; returns the number of pixels. */
-static uint32_t turn_vectors(const struct conv_prog *c, uint8_t *to, const uint8_t *from,
-			     int64_t cs, uint32_t n)
-{
-#if defined(__x86_64__)
-	uint32_t k;
-
-	for (k = 0; k < c->g.c; k += 16)
-		conv_turn_avx512((const float *)(from + k * cs), cs / 4, 16, n / 16 * 16,
-				 (float *)to + k, c->px / 4);
-	return n / 16 * 16;
-#else
-	(void)to;
-	(void)from;
-	(void)cs;
-	(void)c;
-	(void)n;
-	return 0;
-#endif
-}
-
 void conv_turn_row(const struct conv_prog *c, uint8_t *to, const uint8_t *from, int64_t xs,
 		   int64_t cs, uint32_t n)
 {
 	const uint32_t px = c->px, tail = px - c->g.c * c->es;
 	uint32_t i, k;
 
-	if (c->vector_turn && c->es == 4 && xs == 4 && c->g.c % 16 == 0) {
-		i = turn_vectors(c, to, from, cs, n);
-		n -= i;
-		from += i * xs;
-		to += (uint64_t)i * px;
-	}
-	if (c->es == 4)
+	if (c->lines && xs == c->es && n >= TURN_PIXELS)
+		c->lines->turn(to, px, from, cs, n, c->g.c, c->es);
+	else if (c->es == 4)
 		TURN_ROW(uint32_t);
 	else if (c->es == 2)
 		TURN_ROW(uint16_t);

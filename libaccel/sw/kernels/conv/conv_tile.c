@@ -5,6 +5,7 @@
  */
 #include <string.h>
 #include "conv_fast.h"
+#include "libaccel/sw/kernels/lines/lines.h"
 
 /**
  * struct conv_at - the tile that is processed
@@ -14,6 +15,7 @@
  * @pitch: bytes from an input of @patch to the next, along each dimension
  * @step: inputs from an output to the next, along each dimension
  * @sums: room for a block of results
+ * @last: room for results, and residuals, with channels last, or NULL: DST has them last
  * @row_add: for each output, added to its sums, or NULL; see &struct conv_block.col_times
  * @image: image
  * @group: group of channels
@@ -29,6 +31,7 @@ struct conv_at {
 	int64_t pitch[2];
 	uint32_t step[2];
 	float *sums;
+	uint8_t *last;
 	int32_t *row_add;
 	uint32_t image;
 	uint32_t group;
@@ -37,6 +40,9 @@ struct conv_at {
 	uint32_t x0;
 	uint32_t cols;
 };
+
+/* Bytes of a call's results with channels last */
+#define LAST_ROOM	(4u * CONV_FINISH * CONV_CHANNELS)
 
 /* Number of rows of taps that overlap the input, from *@lo on. */
 static uint32_t tap_rows(const struct conv_prog *c, uint32_t y, uint32_t *lo)
@@ -215,36 +221,53 @@ static void advance(struct conv_block *k, uint32_t n, uint32_t blocks)
 		k->row_add += n * blocks;
 }
 
-/* Sums of consecutive blocks, then their epilogue. */
-static int sum_blocks(const struct conv_at *t, struct conv_block k, const struct conv_result *b)
+/* Consecutive blocks; false: some are not completed. */
+static bool all_blocks(const struct conv_at *t, struct conv_block k, const struct conv_result *b)
 {
 	uint32_t i, n;
 
-	k.end = NULL;
 	for (i = 0; i < b->outputs; i += n * k.blocks) {
 		n = UMA_MIN(t->c->mr, b->outputs - i);
 		k.blocks = (b->outputs - i) / n;
 		k.acc = (uint8_t *)t->sums + i * k.acc_ms;
-		run_blocks(t->c, &k, (uint32_t)b->ld / CONV_LANES, n, b->at + i);
+		if (run_blocks(t->c, &k, (uint32_t)b->ld / CONV_LANES, n, b->at + i) < k.blocks)
+			return false;
 		advance(&k, n, k.blocks);
 	}
+	return true;
+}
+
+/* Sums of consecutive blocks, then their epilogue. */
+static int sum_blocks(const struct conv_at *t, struct conv_block k, const struct conv_result *b)
+{
+	k.end = NULL;
+	all_blocks(t, k, b);
 	return conv_finish_block(t->r, b);
 }
 
-/* A row of outputs, or all rows if they are merged. */
+/* Set up a row of outputs from @at on, or all rows if they are merged. */
+static void open_row(const struct conv_at *t, uint32_t y, uint32_t at, struct conv_block *k,
+		     struct conv_result *b)
+{
+	uint32_t lo;
+
+	k->rows = tap_rows(t->c, t->y0 + y, &lo);
+	k->b += lo * k->b_y;
+	k->a = t->patch + (int64_t)y * t->step[0] * t->pitch[0] + lo * k->a_y + at * k->a_ms;
+	k->row_add = t->row_add ? t->row_add + (uint64_t)y * t->cols + at : NULL;
+	k->part += y * blocks_of(t) + at / t->c->mr;
+	b->y = t->y0 + y;
+	b->at = t->x0 + at;
+}
+
+/* A row of outputs. */
 static int conv_row(const struct conv_at *t, uint32_t y, struct conv_block k,
 		    struct conv_result b)
 {
 	const uint32_t end = t->x0 + width_of(t), mr = t->c->mr;
-	uint32_t lo, n, done;
+	uint32_t n, done;
 
-	k.rows = tap_rows(t->c, t->y0 + y, &lo);
-	k.b += lo * k.b_y;
-	k.a = t->patch + (int64_t)y * t->step[0] * t->pitch[0] + lo * k.a_y;
-	k.row_add = t->row_add ? t->row_add + (uint64_t)y * t->cols : NULL;
-	k.part += y * blocks_of(t);
-	b.y = t->y0 + y;
-	b.at = t->x0;
+	open_row(t, y, 0, &k, &b);
 	k.dst = conv_place(t->r, &b, UMA_SLOT_DST);
 	k.res = k.end && k.end->residual ? conv_place(t->r, &b, UMA_SLOT_RESIDUAL) : NULL;
 	while (b.at < end) {
@@ -261,6 +284,91 @@ static int conv_row(const struct conv_at *t, uint32_t y, struct conv_block k,
 			return -1;
 		advance(&k, b.outputs, 1);
 		b.at += b.outputs;
+	}
+	return 0;
+}
+
+/* Transpose results from @last, or residuals to @to if it is not NULL. */
+static void turn(const struct conv_at *t, const struct conv_result *b, int64_t pitch, uint8_t *to)
+{
+	const uint32_t slot = to ? UMA_SLOT_RESIDUAL : UMA_SLOT_DST;
+	const struct uma_tensor_view *v = &t->r->prog->op->t[slot];
+	const uint32_t bytes = uma_dtype_bits(v->dtype) / 8;
+	uint8_t *place = conv_place(t->r, b, slot);
+
+	if (to)
+		t->c->lines->turn(to, pitch, place, v->strides[1] * bytes, b->outputs, b->n, bytes);
+	else
+		t->c->lines->turn(place, v->strides[1] * bytes, t->last, pitch, b->n, b->outputs,
+				  bytes);
+}
+
+/*
+ * @n rows from @y on, outputs @at .. @at + @width, with their epilogue, which needs channels
+ * last: results, and residuals, are transposed while they are in the cache.
+ */
+static int turned_rows(const struct conv_at *t, const struct panel *p, uint32_t y, uint32_t n,
+		       uint32_t at, uint32_t width)
+{
+	const int64_t pitch = p->b.ld * p->k.res_vec / CONV_LANES;
+	struct conv_result b = p->b;
+	bool done = true;
+	uint32_t i;
+
+	b.y = t->y0 + y;
+	b.at = t->x0 + at;
+	b.outputs = n * width;
+	if (p->end.residual)
+		turn(t, &b, pitch, t->last + LAST_ROOM);
+	for (i = 0; i < n && done; i++) {
+		struct conv_block k = p->k;
+
+		b.outputs = width;
+		open_row(t, y + i, at, &k, &b);
+		k.dst = t->last + i * width * pitch;
+		k.dst_ms = pitch;
+		k.res = p->end.residual ? k.dst + LAST_ROOM : NULL;
+		k.res_ms = pitch;
+		done = all_blocks(t, k, &b);
+	}
+	b.y = t->y0 + y;
+	b.outputs = n * width;
+	if (done)
+		turn(t, &b, pitch, NULL);
+	b.outputs = width;
+	for (i = 0; i < n && !done; i++) {
+		struct conv_block k = p->k;
+
+		open_row(t, y + i, at, &k, &b);
+		if (sum_blocks(t, k, &b))
+			return -1;
+	}
+	return 0;
+}
+
+/* Do rows of outputs follow each other in an operand? */
+static bool rows_join(const struct conv_at *t, uint32_t slot)
+{
+	const struct uma_tensor_view *v = &t->r->prog->op->t[slot];
+
+	return v->rank == 4 && t->cols == t->c->g.out[1] &&
+	       v->strides[2] == v->strides[3] * t->cols;
+}
+
+/* A panel of outputs that are contiguous in DST, which channels are not. */
+static int turned_panel(const struct conv_at *t, const struct panel *p)
+{
+	const uint32_t width = width_of(t), rows = t->c->flat ? 1 : t->rows;
+	const uint32_t most = CONV_FINISH / t->c->mr * t->c->mr;
+	const bool join = rows_join(t, UMA_SLOT_DST) &&
+			  (!p->end.residual || rows_join(t, UMA_SLOT_RESIDUAL));
+	uint32_t y, at, n;
+
+	for (y = 0; y < rows; y += n) {
+		n = join && width <= most ? UMA_MIN(CONV_FINISH / width, rows - y) : 1;
+		for (at = 0; at < width; at += most)
+			if (turned_rows(t, p, y, n, at, UMA_MIN(most, width - at)))
+				return -1;
 	}
 	return 0;
 }
@@ -392,6 +500,7 @@ static void open_tile(struct conv_at *t, uint32_t tile)
 
 	place_tile(t, tile);
 	t->sums = (float *)carve(&rest, CONV_FINISH * 64 * 4);
+	t->last = c->turned && c->ends ? carve(&rest, 2ul * LAST_ROOM) : NULL;
 	if (c->in_place) {
 		const struct conv_plan *g = &c->g;
 
@@ -461,6 +570,11 @@ int conv_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 			   -(int32_t)((n - n0) / CONV_LANES), n == n0, &p);
 		if (c->taps) {
 			if (panel_by_taps(&t, &p))
+				return -1;
+			continue;
+		}
+		if (c->turned && p.k.end) {
+			if (turned_panel(&t, &p))
 				return -1;
 			continue;
 		}

@@ -160,7 +160,6 @@ static int wino_prepare(struct fast_prog *p)
 	c->nblocks = 1;
 	c->nblock = c->g.m;
 	c->px = c->g.c * c->es;
-	c->vector_turn = p->cpu->isa & FAST_AVX512;
 	c->turns_in = a->strides[1] != 1;
 	if (fast_wino_copies_repeats(a->dims, a->strides, c->es))
 		return fast_leave(p, "Winograd would copy an input that repeats elements");

@@ -231,25 +231,29 @@ V_INLINE void turn_lines(uint8_t *to, int64_t to_step, const uint8_t *from, int6
 		memcpy(to + r * to_step, tmp[r], 64);
 }
 
-/* Squares where they fit, single elements at the edges. */
+/*
+ * Squares; the last ones overlap those before. Single elements where there is less than a
+ * square.
+ */
 static void line_turn_rest(uint8_t *to, int64_t to_step, const uint8_t *from, int64_t from_step,
 			   uint32_t rows, uint32_t n, uint32_t bytes, uint32_t side)
 {
-	uint32_t c, r, i;
+	const bool squares = rows >= side && n >= side;
+	const uint32_t height = squares ? side : 1, columns = squares ? side : n;
+	uint32_t c, r, i, x, y;
 
-	for (c = 0; c < n; c += side) {
-		const uint32_t columns = n - c < side ? n - c : side;
+	for (c = 0; c < n; c += columns) {
+		x = n - c < columns ? n - columns : c;
+		for (r = 0; r < rows; r += height) {
+			uint8_t *d;
+			const uint8_t *a;
 
-		for (r = 0; r < rows; r++) {
-			uint8_t *const d = to + r * to_step + (uint64_t)c * bytes;
-			const uint8_t *const a = from + c * from_step + (uint64_t)r * bytes;
-
-			if (columns == side && rows - r >= side) {
+			y = rows - r < height ? rows - height : r;
+			d = to + y * to_step + (uint64_t)x * bytes;
+			a = from + x * from_step + (uint64_t)y * bytes;
+			if (squares)
 				turn_square(d, to_step, a, from_step, bytes);
-				r += side - 1;
-				continue;
-			}
-			for (i = 0; i < columns; i++)
+			for (i = 0; !squares && i < columns; i++)
 				memcpy(d + (uint64_t)i * bytes, a + i * from_step, bytes);
 		}
 	}
