@@ -225,6 +225,23 @@ struct happening {
 };
 
 /**
+ * enum guess_source - where guesses come from
+ * @GUESS_LOOKUP: from what came before
+ * @GUESS_DRAFT: from the smaller model
+ */
+enum guess_source { GUESS_LOOKUP, GUESS_DRAFT, GUESS_SOURCES };
+
+/**
+ * struct judge - how good the guesses of a source are
+ * @history: bits of the last sixteen, 1: right, the last one at bit 0
+ * @reach: tokens that are guessed at a time, as far as guesses are right
+ */
+struct judge {
+	uint16_t history;
+	uint32_t reach;
+};
+
+/**
  * struct request - what is answered
  * @id: number, larger ones came later
  * @next: in the list of all
@@ -253,9 +270,9 @@ struct happening {
  * @cancelled: it is to end
  * @ended: it has
  * @guessed: tokens behind the last one that may come next
+ * @source: where those come from
  * @expected: what look-up takes the next one for, or -1
- * @reach: tokens that are guessed at a time, as far as guesses are right
- * @history: bits of the last sixteen guesses, 1: right, the last one at bit 0
+ * @judges: of each source
  * @rest: tokens that are left before the smaller model guesses again
  * @draft: sequence of the model that guesses
  */
@@ -287,9 +304,9 @@ struct request {
 	bool cancelled;
 	bool ended;
 	uint32_t guessed;
+	enum guess_source source;
 	int32_t expected;
-	uint32_t reach;
-	uint16_t history;
+	struct judge judges[GUESS_SOURCES];
 	uint32_t rest;
 	struct engine_seq draft;
 };

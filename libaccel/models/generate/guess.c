@@ -27,9 +27,9 @@
 #define BEFORE_DRAFT	0x0fff
 
 /* How many may be guessed */
-static uint32_t reach_of(const struct request *r)
+static uint32_t reach_of(const struct judge *j)
 {
-	return __builtin_popcount(r->history) < ENOUGH ? 0 : r->reach;
+	return __builtin_popcount(j->history) < ENOUGH ? 0 : j->reach;
 }
 
 /* Where what followed the end of the text before is, the longest end the last time; 0: nowhere */
@@ -57,7 +57,7 @@ static uint32_t find_before(const int32_t *tokens, uint32_t count)
  */
 void guess_lookup(struct accel_generator *g, struct request *r, uint32_t most)
 {
-	uint32_t left = r->limit - r->count - 1, reach = reach_of(r);
+	uint32_t left = r->limit - r->count - 1, reach = reach_of(&r->judges[GUESS_LOOKUP]);
 	uint32_t at = find_before(r->tokens, r->count), i;
 
 	if (!at)
@@ -72,11 +72,12 @@ void guess_lookup(struct accel_generator *g, struct request *r, uint32_t most)
 	for (i = 0; i < most; i++)
 		r->tokens[r->count + i] = r->tokens[at + i];
 	r->guessed = most;
+	r->source = GUESS_LOOKUP;
 }
 
-static void note(struct request *r, bool right)
+static void note(struct judge *j, bool right)
 {
-	r->history = (uint16_t)(r->history << 1 | right);
+	j->history = (uint16_t)(j->history << 1 | right);
 }
 
 /* Of look-up the end of the prompt tells how often it is right. */
@@ -84,40 +85,45 @@ void guess_begin(const struct accel_generator *g, struct request *r)
 {
 	uint32_t i, at;
 
-	r->reach = 2;
-	r->history = g->guesser.program ? BEFORE_DRAFT : BEFORE_LOOKUP;
+	r->judges[GUESS_LOOKUP] = (struct judge) { BEFORE_LOOKUP, 2 };
+	r->judges[GUESS_DRAFT] = (struct judge) { BEFORE_DRAFT, 2 };
 	for (i = r->count > JUDGED ? r->count - JUDGED : 1; g->opts.lookup && i < r->count; i++) {
 		at = find_before(r->tokens, i);
 		if (at)
-			note(r, r->tokens[at] == r->tokens[i]);
+			note(&r->judges[GUESS_LOOKUP], r->tokens[at] == r->tokens[i]);
 	}
 }
 
 /* Guesses were right, or not. @first: where the first one was, or the token instead of it */
 void guess_judge(struct accel_generator *g, struct request *r, uint32_t first, uint32_t accepted)
 {
-	uint32_t max = g->opts.lookup > g->opts.drafted ? g->opts.lookup : g->opts.drafted, i;
+	struct judge *j = &r->judges[r->source];
+	uint32_t max, i;
 
-	if (!r->guessed) {
-		if (r->expected >= 0 && r->count > first && !r->ended)
-			note(r, r->expected == r->tokens[first]);
+	/* What look-up expected, if it did not guess */
+	if (r->expected >= 0 && !(r->guessed && r->source == GUESS_LOOKUP) && r->count > first &&
+	    !r->ended)
+		note(&r->judges[GUESS_LOOKUP], r->expected == r->tokens[first]);
+	if (!r->guessed)
 		return;
-	}
 	g->info.guessed += r->guessed;
 	g->info.accepted += accepted;
+	for (i = 0; i < accepted; i++)
+		note(j, true);
+	if (accepted < r->guessed)
+		note(j, false);
+	max = r->source == GUESS_LOOKUP ? g->opts.lookup : g->opts.drafted;
+	if (accepted == r->guessed)
+		j->reach = 2 * j->reach < max ? 2 * j->reach : max;
+	else if (accepted >= j->reach / 2)
+		j->reach = accepted ? accepted : 1;
+	else
+		j->reach /= 2;
+	if (r->source == GUESS_LOOKUP)
+		return;
+	r->rest = accepted ? 0 : REST;
 	if (r->draft.live)
 		engine_seq_truncate(&g->guesser, &r->draft, r->count - 1);
-	for (i = 0; i < accepted; i++)
-		note(r, true);
-	if (accepted < r->guessed)
-		note(r, false);
-	if (accepted == r->guessed)
-		r->reach = 2 * r->reach < max ? 2 * r->reach : max;
-	else if (accepted >= r->reach / 2)
-		r->reach = accepted ? accepted : 1;
-	else
-		r->reach /= 2;
-	r->rest = accepted ? 0 : REST;
 }
 
 /* There is no room for guesses now. */
@@ -157,10 +163,11 @@ static uint32_t draft_pieces(struct accel_generator *g, uint32_t most)
 	struct request *r;
 
 	for (r = g->requests; r && count < g->opts.batch; r = r->next) {
-		n = reach_of(r);
+		n = reach_of(&r->judges[GUESS_DRAFT]);
 		n = n || r->rest ? n : 1;
 		if (!r->active || r->count - r->seq.done != 1 || r->guessed >= most ||
-		    r->guessed >= n || r->limit - r->count < r->guessed + 2 ||
+		    r->guessed >= n || (r->guessed && r->source == GUESS_LOOKUP) ||
+		    r->limit - r->count < r->guessed + 2 ||
 		    r->count + r->guessed >= e->context || request_room(r, most + 1))
 			continue;
 		if (!r->draft.live && engine_seq_create(e, &r->draft))
@@ -180,7 +187,7 @@ static uint32_t draft_pieces(struct accel_generator *g, uint32_t most)
 }
 
 /**
- * guess_draft - let the smaller model guess
+ * guess_draft - let the smaller model guess where look-up did not
  * @g: generator; locked, by who is busy: the lock is given up meanwhile
  * @most: most tokens of a request
  */
@@ -193,10 +200,6 @@ void guess_draft(struct accel_generator *g, uint32_t most)
 	int ret;
 
 	most = most < g->opts.drafted ? most : g->opts.drafted;
-	/* Who has guesses of another kind keeps them. */
-	for (r = g->requests; r; r = r->next)
-		if (r->guessed)
-			most = 0;
 	for (r = g->requests; r; r = r->next)
 		if (r->rest && r->active)
 			r->rest--;
@@ -219,6 +222,7 @@ void guess_draft(struct accel_generator *g, uint32_t most)
 				continue;
 			r = g->owners[i];
 			r->tokens[r->count + r->guessed++] = most_likely(logits, e->vocabulary);
+			r->source = GUESS_DRAFT;
 			logits += e->vocabulary;
 		}
 	}

@@ -372,6 +372,59 @@ static void test_draft(void **state)
 	guesses(*state, &opts, true);
 }
 
+/* Who repeats itself is guessed by look-up, the other one meanwhile by the smaller model. */
+static void mixed(struct bed *bed, float temperature)
+{
+	const struct accel_token_bias always = { .token = 3, .bias = 1000 };
+	struct accel_generator_opts opts = ACCEL_GENERATOR_OPTS_INIT;
+	struct accel_generator_info info;
+	struct job alone[2], jobs[2];
+	struct accel_generator *g;
+	uint32_t i;
+
+	start(bed, 1);
+	for (i = 0; i < 2; i++) {
+		make_job(&alone[i], 40 + i);
+		alone[i].count = 20;
+		alone[i].most = ANSWER_MAX;
+		alone[i].salt = 0;
+		alone[i].sampler.temperature = temperature;
+	}
+	/* The smaller model does not know of biases, so its guesses are wrong there. */
+	for (i = 0; i < 20; i++)
+		alone[0].prompt[i] = 3;
+	alone[0].sampler.bias = &always;
+	alone[0].sampler.bias_count = 1;
+	memcpy(jobs, alone, sizeof(jobs));
+	answer_alone(bed, alone, 2);
+	opts.lookup = 1;
+	opts.draft = bed->graph;
+	opts.drafted = 4;
+	g = generator(bed, &opts);
+	for (i = 0; i < 2; i++)
+		submit(g, &jobs[i]);
+	while (follow(g, &jobs[1]))
+		;
+	info = info_of(g);
+	print_message("%llu steps, %llu of %llu right\n", (unsigned long long)info.steps,
+		      (unsigned long long)info.accepted, (unsigned long long)info.guessed);
+	/* Two guesses in the second step, then four */
+	if (!temperature)
+		assert_true(info.steps <= 12 && info.accepted == info.guessed);
+	while (follow(g, &jobs[0]))
+		;
+	for (i = 0; i < 2; i++)
+		same_answer(&alone[i], &jobs[i], i);
+	assert_int_equal(jobs[0].answered, ANSWER_MAX);
+	accel_generator_destroy(g);
+}
+
+static void test_mixed(void **state)
+{
+	mixed(*state, 0);
+	mixed(*state, 0.8f);
+}
+
 /* Guesses leave room for prompts, also where all of them are right. */
 static void test_guesses_yield(void **state)
 {
@@ -946,6 +999,7 @@ int main(void)
 		TEST(test_whole),
 		TEST(test_lookup),
 		TEST(test_draft),
+		TEST(test_mixed),
 		TEST(test_guesses_yield),
 		TEST(test_same_request),
 		TEST(test_session),
