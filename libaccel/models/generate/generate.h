@@ -226,10 +226,12 @@ struct happening {
 
 /**
  * enum guess_source - where guesses come from
- * @GUESS_LOOKUP: from what came before
+ * @GUESS_SHORT: from what came before, after the last few tokens
+ * @GUESS_LONGER: after more of them
+ * @GUESS_LONG: after many
  * @GUESS_DRAFT: from the smaller model
  */
-enum guess_source { GUESS_LOOKUP, GUESS_DRAFT, GUESS_SOURCES };
+enum guess_source { GUESS_SHORT, GUESS_LONGER, GUESS_LONG, GUESS_DRAFT, GUESS_SOURCES };
 
 /**
  * struct judge - how good the guesses of a source are
@@ -272,6 +274,7 @@ struct judge {
  * @guessed: tokens behind the last one that may come next
  * @source: where those come from
  * @expected: what look-up takes the next one for, or -1
+ * @lookup: where it has that from
  * @judges: of each source
  * @rest: tokens that are left before the smaller model guesses again
  * @draft: sequence of the model that guesses
@@ -306,6 +309,7 @@ struct request {
 	uint32_t guessed;
 	enum guess_source source;
 	int32_t expected;
+	enum guess_source lookup;
 	struct judge judges[GUESS_SOURCES];
 	uint32_t rest;
 	struct engine_seq draft;

@@ -6,39 +6,59 @@
  * them, also when it is drawn, and a guess of probability p is right with probability p.
  *
  * A wrong guess costs a row of a step, and the first one of a size costs the planning of that size.
- * So there are none unless most of the last sixteen were right. Guesses by look-up are compared
+ * So there are none unless enough of the last sixteen were right. Guesses by look-up are compared
  * with the answer also when the model does not run over them, which costs nothing: an answer that
- * does not repeat itself is generated as fast as without guesses.
+ * does not repeat itself is generated as fast as without guesses. How many tokens were the same
+ * says most about whether the next one is: guesses after many, after a few and after less are
+ * judged separately.
  */
 #include <string.h>
 
 #include "generate.h"
 
-/* Tokens at the end that have to be the same */
-#define NGRAM_MAX	4
-#define NGRAM_MIN	2
+/* Tokens at the end that have to be the same; more are not counted. */
+#define SAME_MIN	2
+#define SAME_MAX	16
 /* Tokens that pass before a smaller model, most of whose guesses were wrong, guesses again */
 #define REST		16
-/* Of this many guesses enough were right for more of them */
-#define JUDGED		16
-#define ENOUGH		10
-/* What is assumed of the guesses before the first: look-up has to show that it is right. */
-#define BEFORE_LOOKUP	0x003f
-#define BEFORE_DRAFT	0x0fff
+/* The prompt's last tokens, with which guesses by look-up are compared */
+#define JUDGED		64
+
+/**
+ * struct source - a kind of guesses
+ * @same: of look-up: after so many tokens that were the same, and less than the next one's
+ * @before: what is assumed of the guesses before the first; look-up has to show that it is right
+ * @enough: so many of the last sixteen have to be right for more of them
+ */
+static const struct source {
+	uint32_t same;
+	uint16_t before;
+	uint32_t enough;
+} sources[GUESS_SOURCES] = {
+	[GUESS_SHORT] = { SAME_MIN, 0x007f, 8 },
+	[GUESS_LONGER] = { 4, 0x007f, 8 },
+	[GUESS_LONG] = { SAME_MAX, 0x007f, 8 },
+	[GUESS_DRAFT] = { UINT32_MAX, 0x0fff, 10 },
+};
 
 /* How many may be guessed */
-static uint32_t reach_of(const struct judge *j)
+static uint32_t reach_of(const struct request *r, enum guess_source source)
 {
-	return __builtin_popcount(j->history) < ENOUGH ? 0 : j->reach;
+	const struct judge *j = &r->judges[source];
+
+	return __builtin_popcount(j->history) < (int)sources[source].enough ? 0 : j->reach;
 }
 
-/* Where what followed the end of the text before is, the longest end the last time; 0: nowhere */
-static uint32_t find_before(const int32_t *tokens, uint32_t count)
+/*
+ * Where what followed the end of the text before is, the longest end the last time; 0: nowhere.
+ * @source: what such guesses count as
+ */
+static uint32_t find_before(const int32_t *tokens, uint32_t count, enum guess_source *source)
 {
-	uint32_t i, n, longest = NGRAM_MIN - 1, at = 0;
+	uint32_t i, n, longest = SAME_MIN - 1, at = 0;
 
-	for (i = count - 1; i > 0 && longest < NGRAM_MAX; i--) {
-		for (n = 0; n < NGRAM_MAX && n < i; n++)
+	for (i = count - 1; i > 0 && longest < SAME_MAX; i--) {
+		for (n = 0; n < SAME_MAX && n < i; n++)
 			if (tokens[i - 1 - n] != tokens[count - 1 - n])
 				break;
 		if (n > longest) {
@@ -46,6 +66,9 @@ static uint32_t find_before(const int32_t *tokens, uint32_t count)
 			at = i;
 		}
 	}
+	*source = GUESS_SHORT;
+	while (longest >= sources[*source + 1].same)
+		++*source;
 	return at;
 }
 
@@ -57,8 +80,8 @@ static uint32_t find_before(const int32_t *tokens, uint32_t count)
  */
 void guess_lookup(struct accel_generator *g, struct request *r, uint32_t most)
 {
-	uint32_t left = r->limit - r->count - 1, reach = reach_of(&r->judges[GUESS_LOOKUP]);
-	uint32_t at = find_before(r->tokens, r->count), i;
+	uint32_t at = find_before(r->tokens, r->count, &r->lookup), i;
+	uint32_t left = r->limit - r->count - 1, reach = reach_of(r, r->lookup);
 
 	if (!at)
 		return;
@@ -72,7 +95,7 @@ void guess_lookup(struct accel_generator *g, struct request *r, uint32_t most)
 	for (i = 0; i < most; i++)
 		r->tokens[r->count + i] = r->tokens[at + i];
 	r->guessed = most;
-	r->source = GUESS_LOOKUP;
+	r->source = r->lookup;
 }
 
 static void note(struct judge *j, bool right)
@@ -83,14 +106,15 @@ static void note(struct judge *j, bool right)
 /* Of look-up the end of the prompt tells how often it is right. */
 void guess_begin(const struct accel_generator *g, struct request *r)
 {
+	enum guess_source source;
 	uint32_t i, at;
 
-	r->judges[GUESS_LOOKUP] = (struct judge) { BEFORE_LOOKUP, 2 };
-	r->judges[GUESS_DRAFT] = (struct judge) { BEFORE_DRAFT, 2 };
+	for (i = 0; i < GUESS_SOURCES; i++)
+		r->judges[i] = (struct judge) { sources[i].before, 2 };
 	for (i = r->count > JUDGED ? r->count - JUDGED : 1; g->opts.lookup && i < r->count; i++) {
-		at = find_before(r->tokens, i);
+		at = find_before(r->tokens, i, &source);
 		if (at)
-			note(&r->judges[GUESS_LOOKUP], r->tokens[at] == r->tokens[i]);
+			note(&r->judges[source], r->tokens[at] == r->tokens[i]);
 	}
 }
 
@@ -101,9 +125,9 @@ void guess_judge(struct accel_generator *g, struct request *r, uint32_t first, u
 	uint32_t max, i;
 
 	/* What look-up expected, if it did not guess */
-	if (r->expected >= 0 && !(r->guessed && r->source == GUESS_LOOKUP) && r->count > first &&
+	if (r->expected >= 0 && !(r->guessed && r->source != GUESS_DRAFT) && r->count > first &&
 	    !r->ended)
-		note(&r->judges[GUESS_LOOKUP], r->expected == r->tokens[first]);
+		note(&r->judges[r->lookup], r->expected == r->tokens[first]);
 	if (!r->guessed)
 		return;
 	g->info.guessed += r->guessed;
@@ -112,14 +136,14 @@ void guess_judge(struct accel_generator *g, struct request *r, uint32_t first, u
 		note(j, true);
 	if (accepted < r->guessed)
 		note(j, false);
-	max = r->source == GUESS_LOOKUP ? g->opts.lookup : g->opts.drafted;
+	max = r->source == GUESS_DRAFT ? g->opts.drafted : g->opts.lookup;
 	if (accepted == r->guessed)
 		j->reach = 2 * j->reach < max ? 2 * j->reach : max;
 	else if (accepted >= j->reach / 2)
 		j->reach = accepted ? accepted : 1;
 	else
 		j->reach /= 2;
-	if (r->source == GUESS_LOOKUP)
+	if (r->source != GUESS_DRAFT)
 		return;
 	r->rest = accepted ? 0 : REST;
 	if (r->draft.live)
@@ -163,10 +187,10 @@ static uint32_t draft_pieces(struct accel_generator *g, uint32_t most)
 	struct request *r;
 
 	for (r = g->requests; r && count < g->opts.batch; r = r->next) {
-		n = reach_of(&r->judges[GUESS_DRAFT]);
+		n = reach_of(r, GUESS_DRAFT);
 		n = n || r->rest ? n : 1;
 		if (!r->active || r->count - r->seq.done != 1 || r->guessed >= most ||
-		    r->guessed >= n || (r->guessed && r->source == GUESS_LOOKUP) ||
+		    r->guessed >= n || (r->guessed && r->source != GUESS_DRAFT) ||
 		    r->limit - r->count < r->guessed + 2 ||
 		    r->count + r->guessed >= e->context || request_room(r, most + 1))
 			continue;
