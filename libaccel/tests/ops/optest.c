@@ -311,12 +311,20 @@ static void keep_bits(struct outcome *o, bool ran, bool all)
 	o->d = NULL;
 }
 
+/* The first device creates its buffers, the others import theirs. */
+static struct op_case begin_case(const struct op_env *env, struct accel_ctx *ctx, uint64_t seed)
+{
+	return (struct op_case){
+		.ctx = ctx, .rng = seed, .seed = seed, .small = env->small, .import = env->turn,
+	};
+}
+
 /* One context: build, compute, run, compare. Returns 0, or -EOPNOTSUPP. */
 static int run_on(struct op_env *env, struct accel_ctx *ctx, op_build_fn *build,
 		  const void *arg, uint64_t seed, const char *where,
 		  struct outcome *o)
 {
-	struct op_case c = { .ctx = ctx, .rng = seed, .seed = seed, .small = env->small };
+	struct op_case c = begin_case(env, ctx, seed);
 	struct accel_error e = ACCEL_ERROR_INIT;
 	const struct accel_desc *desc = build(&c, arg);
 	uint32_t count = outcomes_begin(&c, desc, o), i;
@@ -349,7 +357,7 @@ static void run_team(struct op_env *env, op_build_fn *build, const void *arg, ui
 		     const char *where, const struct outcome *want)
 {
 	struct accel_ctx *ctx = env->team[(seed >> 7) % OP_TEAMS];
-	struct op_case c = { .ctx = ctx, .rng = seed, .seed = seed, .small = env->small };
+	struct op_case c = begin_case(env, ctx, seed);
 	const struct accel_desc *desc = build(&c, arg);
 	uint32_t i;
 

@@ -76,6 +76,8 @@ struct op_env {
  * @small: small shapes
  * @range: magnitude of floating-point numbers, 0: 2
  * @special: infinities, NaN, subnormal and extreme numbers among them
+ * @import: its buffers are imported from memory that stays mapped, see optest_case.c
+ * @used: bytes of that
  * @bos: its buffers
  * @bo_count: their number
  */
@@ -86,6 +88,8 @@ struct op_case {
 	bool small;
 	double range;
 	bool special;
+	bool import;
+	uint64_t used;
 	struct accel_bo *bos[OP_MAX_BOS];
 	uint32_t bo_count;
 };
