@@ -423,48 +423,76 @@ check_clang_tidy() {
 		int unset(int n) { int x; maybe(&x, n); return x; }
 		int same(int n) { n = n; return n; }
 	EOF
-	out=$(scripts/lint.sh --tidy-one "$1/planted.c -std=gnu11 -Wall" 2>&1 | grep -oE \
+	out=$(scripts/lint.sh --tidy "$1/planted.c -std=gnu11 -Wall" 2>&1 | grep -oE \
 		'clang-analyzer-(core.NullDereference|core.uninitialized|unix|deadcode)|clang-diagnostic-self' | sort -u | tr '\n' ' ')
 	[ "$(wc -w <<<"$out")" = 5 ]
 	result $? "clang-tidy finds a null pointer, a leak, a dead store, what a call leaves unset, and what clang warns of" "$out"
-	# The same for all; and the long ones first, so that no processor waits for the last one alone.
+	# The same for all. A process takes as long to start as a short source does to analyse: several of the same flags in one.
 	TIDY_KEY=$(tidy_key)
 	export TIDY_KEY
-	out=$(cut -d ' ' -f 1 "$1/compile_commands.txt" | xargs -d '\n' stat -c %s | paste -d ' ' - "$1/compile_commands.txt" |
-		sort -rns | cut -d ' ' -f 2- | xargs -d '\n' -P "$jobs" -n 1 scripts/lint.sh --tidy-one 2>&1)
+	out=$(sort -k 2 "$1/compile_commands.txt" | xargs -d '\n' -P "$jobs" -n 16 scripts/lint.sh --tidy 2>&1)
 	none "clang-tidy has nothing to say about $count sources" "$out"
 }
 
-# What decides all results, beside the sources: comments in headers that clang-tidy reads, too.
+# What decides all results, beside the sources: comments in headers that clang-tidy reads, too, and headers in which another
+# compiler sees something else.
 tidy_key() {
 	cat .clang-tidy
 	clang-tidy --version
 	files '*.h' | xargs -d '\n' grep -hE 'NOLINT|/\* *[A-Za-z0-9_]+ *= *\*/'
+	files '*.h' | xargs -d '\n' grep -lE '\b(__clang|__has_)' | xargs -d '\n' cat
 }
 
-# One source; a good result is kept under the hash of all that it depends on. Most of the time of the analyser went into the last
-# paths of a few long functions: of the 225000 steps that it would follow by itself it follows so many (TIDY_NODES), more in
-# "make proof".
-tidy_one() {
-	local src key out args nodes=${TIDY_NODES:-20000}
+# Sources, each with its flags. A good result is kept under the hash of all that it depends on.
+tidy() {
+	local line src key options
+	local -a args=()
+	local -A keys=() same=()
 	mkdir -p "$tidy_cache"
-	read -ra args <<<"$1"
-	src=${args[0]}
-	# Flags as the shell would see them: -D'X="1"' and the like. Warnings, too: .clang-tidy asks for those of clang.
-	mapfile -t args < <(xargs printf '%s\n' <<<"${1#* }")
-	# The source as it is, and all else without comments and the numbers of lines that these move.
-	key=$({ echo "${TIDY_KEY:-$(tidy_key)} $1 $nodes"
-		cat "$src"
-		clang "${args[@]}" -E "$src" 2>/dev/null |
-			sed -E '/^ *$/d; /^# [0-9]+ "[^"]*"$/d; s/^# [0-9]+ /# /'; } | sha256sum | cut -c1-40)
-	[ ! -f "$tidy_cache/$key" ] || return 0
-	# A line for each finding, so that none hides behind the length of another's notes.
-	if out=$(clang-tidy --quiet "$src" -- "${args[@]}" -Wno-unknown-warning-option \
-			-Xclang -analyzer-config -Xclang "max-nodes=$nodes" 2>&1); then
-		: >"$tidy_cache/$key"
-	else
-		grep -E '(warning|error): ' <<<"$out" || tail -n 5 <<<"$out"
+	for line; do
+		src=${line%% *}
+		[ "${options:-}" = "${line#* }" ] || tidy_args "${line#* }"
+		options=${line#* }
+		# The source as it is, and all else without comments and the numbers of lines that these move. clang would take
+		# twice as long to say it.
+		key=$({ echo "${TIDY_KEY:-$(tidy_key)} $line $tidy_nodes"
+			cat "$src"
+			"$cc" "${args[@]}" -E "$src" 2>/dev/null |
+				sed -E '/^ *$/d; /^# [0-9]+ "[^"]*"$/d; s/^# [0-9]+ /# /'; } | sha256sum)
+		key=${key:0:40}
+		[ ! -f "$tidy_cache/$key" ] || continue
+		keys[$src]=$key
+		same[$options]+=" $src"
+	done
+	for options in "${!same[@]}"; do
+		tidy_args "$options"
+		# One that is not clean must not have the others analysed again each time.
+		# shellcheck disable=SC2086 # names
+		tidy_some ${same[$options]} >/dev/null && continue
+		for src in ${same[$options]}; do
+			tidy_some "$src"
+		done
+	done
+}
+
+# Flags as the shell would see them: -D'X="1"' and the like. Warnings, too: .clang-tidy asks for those of clang.
+tidy_args() { mapfile -t args < <(xargs printf '%s\n' <<<"$1"); }
+
+# Most of the time of the analyser went into the last paths of a few long functions: of the 225000 steps that it would follow
+# by itself it follows so many, more in "make proof".
+tidy_nodes=${TIDY_NODES:-20000}
+
+# Sources of the same flags: what is found, or they are kept as clean.
+tidy_some() {
+	local src out
+	if out=$(clang-tidy --quiet "$@" -- "${args[@]}" -Wno-unknown-warning-option \
+			-Xclang -analyzer-config -Xclang "max-nodes=$tidy_nodes" 2>&1); then
+		for src; do : >"$tidy_cache/${keys[$src]}"; done
+		return 0
 	fi
+	# A line for each finding, so that none hides behind the length of another's notes.
+	grep -E '(warning|error): ' <<<"$out" || tail -n 5 <<<"$out"
+	return 1
 }
 
 case ${1:-} in
@@ -474,7 +502,7 @@ case ${1:-} in
 	echo "1..$n"
 	exit 0
 	;;
---tidy-one) tidy_one "$2"; exit 0 ;;
+--tidy) shift; tidy "$@"; exit 0 ;;
 esac
 
 results=${1:-build/results} objdir=${2:-build/default}
