@@ -3,6 +3,7 @@
  * Running cases, see optest.h.
  */
 #include <errno.h>
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -644,6 +645,9 @@ int op_main(const struct op_test *tests, uint32_t count)
 	char wanted[16];
 	int ret = 1;
 
+	/* Memory is not unmapped when it is freed, see optest_case.c. */
+	mallopt(M_MMAP_THRESHOLD, 1 << 30);
+	mallopt(M_TRIM_THRESHOLD, 1 << 30);
 	/* Tests set the variable that this came from. */
 	snprintf(wanted, sizeof(wanted), "%s", kernels ? kernels : "");
 #if !defined(__SANITIZE_THREAD__)

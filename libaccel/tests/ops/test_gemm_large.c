@@ -4,6 +4,7 @@
  * registers' edges. The elements are small integers, so that every sum is exact in
  * binary32 whatever the order, and results are compared to the bit.
  */
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -89,6 +90,27 @@ static size_t runs(uint32_t k)
 	return (k + RUN - 1) / RUN * RUN;
 }
 
+/* Memory of the process, to the byte, filled with @byte. */
+static struct accel_bo *new_bo(struct accel_ctx *ctx, size_t bytes, int byte)
+{
+	const size_t size = (bytes + 63) / 64 * 64;
+	void *mem = aligned_alloc(64, size);
+	struct accel_bo *bo;
+
+	assert_non_null(mem);
+	memset(mem, byte, size);
+	assert_int_equal(accel_bo_import_ptr(ctx, mem, bytes, NULL, &bo), 0);
+	return bo;
+}
+
+static void free_bo(struct accel_bo *bo)
+{
+	void *mem = accel_bo_ptr(bo);
+
+	accel_bo_unref(bo);
+	free(mem);
+}
+
 /*
  * A matrix of @rows by @cols, stored the other way round with @trans. What the oracle has of it
  * lies along rows, or @down columns.
@@ -99,12 +121,10 @@ static int16_t *matrix(struct large *l, struct accel_tensor *t, uint32_t dtype, 
 	const int64_t dims[2] = { trans ? cols : rows, trans ? rows : cols };
 	const size_t right = down ? runs(rows) : 1, below = down ? 1 : runs(cols);
 	int16_t *v = calloc(down ? cols * right : rows * below, sizeof(*v));
-	struct accel_bo *bo;
+	struct accel_bo *bo = new_bo(l->ctx, (size_t)rows * cols * accel_dtype_bits(dtype) / 8, 0);
 	uint32_t i, j;
 
 	assert_non_null(v);
-	assert_int_equal(accel_bo_create(l->ctx, (uint64_t)rows * cols * 4, 0, &bo), 0);
-	memset(accel_bo_ptr(bo), 0, (size_t)rows * cols * 4);
 	*t = accel_tensor_dense(bo, dtype, 2, dims);
 	for (i = 0; i < rows; i++)
 		for (j = 0; j < cols; j++) {
@@ -200,8 +220,7 @@ static void run_case(struct accel_ctx *ctx, uint32_t type, uint32_t m, uint32_t 
 			.scheme = ACCEL_QUANT_TENSOR, .scale = 0.5f, .zero = 3,
 		};
 	/* One more than there is: nobody may write there. */
-	assert_int_equal(accel_bo_create(ctx, (uint64_t)m * n * 4 + 4, 0, &bo), 0);
-	memset(accel_bo_ptr(bo), 0xa5, (size_t)m * n * 4 + 4);
+	bo = new_bo(ctx, (size_t)m * n * 4 + 4, 0xa5);
 	l.desc.d = accel_tensor_dense(bo, types[type].d, 2, dims);
 	if (accel_run(ctx, &l.desc.hdr)) {
 		accel_ctx_get_error(ctx, &e);
@@ -209,9 +228,9 @@ static void run_case(struct accel_ctx *ctx, uint32_t type, uint32_t m, uint32_t 
 	}
 	compare(&l, m, n, k);
 	assert_int_equal(((const uint32_t *)accel_bo_ptr(bo))[(size_t)m * n], 0xa5a5a5a5);
-	accel_bo_unref(l.desc.a.bo);
-	accel_bo_unref(l.desc.b.bo);
-	accel_bo_unref(bo);
+	free_bo(l.desc.a.bo);
+	free_bo(l.desc.b.bo);
+	free_bo(bo);
 	free(l.va);
 	free(l.vb);
 }
@@ -234,22 +253,6 @@ static void test_edges(void **state)
 					 ways[(m * 3 + n + type) % ARRAY_SIZE(ways)]);
 }
 
-static uint32_t bits_of(uint32_t dtype)
-{
-	switch (dtype) {
-	case ACCEL_F32:
-		return 32;
-	case ACCEL_F16:
-	case ACCEL_BF16:
-		return 16;
-	case ACCEL_S4:
-	case ACCEL_U4:
-		return 4;
-	default:
-		return 8;
-	}
-}
-
 /*
  * Packed weights with each number of rows for which they are only read once: small
  * ones, and such that are more than a core's cache holds, which many rows need.
@@ -267,7 +270,8 @@ static void test_few_rows(void **state)
 		for (i = 0; i < ARRAY_SIZE(many); i++) {
 			const uint32_t n = 500 + 61 * i;
 
-			run_case(*state, type, many[i], n, bytes / n * 8 / bits_of(types[type].b),
+			run_case(*state, type, many[i], n,
+				 bytes / n * 8 / accel_dtype_bits(types[type].b),
 				 ACCEL_GEMM_PACK_B | (i % 2 ? ZEROS : 0));
 		}
 	}
@@ -334,5 +338,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_deep, open_device, close_context),
 	};
 
+	/* To unmap memory interrupts all processors on which threads of the process run. */
+	mallopt(M_MMAP_THRESHOLD, 1 << 30);
+	mallopt(M_TRIM_THRESHOLD, 1 << 30);
 	return cmocka_run_group_tests_name("large gemm", tests, NULL, NULL);
 }
