@@ -23,6 +23,7 @@
 #   LAYER_TESTS     programs that print TAP on stdout, each a layer P-layer of its own; run on the host, default variant
 #   SELFTEST_PROGS  programs that print TAP on stdout; run in the VM (layer kselftest) on both kernels
 #   BATS_TESTS      *.bats files run on the host (layer bats); paths with their suffix
+#   ASAN_BATS_TESTS those run with sanitizers (layer bats-asan), which need ASAN_BATS_PROGS only, of PROGS and TEST_PROGS
 #   GUEST_BATS_TESTS *.bats files run in the VM (layer bats) on both kernels, after the kselftests
 #   CLOCK_STEPS     those that run, on Debian's kernel, where the clock counts instructions, on one processor
 #   DEBUG_STEPS     those of these that "make test" runs on the kernel with the checkers, too; the rest is for "make proof"
@@ -144,7 +145,7 @@ pkg-libs = $(if $(strip $(1)),$(shell $(PKG_CONFIG) --libs $(1)))
 # is in them; a make within a make relies on the first. Not for -n, nor for -q, with which shells complete goals.
 for-goals = $(if $(filter $(1),$(or $(MAKECMDGOALS),all)),$(2))
 groups := $(call for-goals,all programs install demo,build $(if $(KDIR),modules)) \
-	$(call for-goals,userspace unit% model% levels% neon vectors operators-update dnnl bats run-% fuzz% proof,build test) \
+	$(call for-goals,userspace unit% model% levels% neon vectors operators-update dnnl bats bats-asan run-% fuzz% proof,build test) \
 	$(call for-goals,lint abi-update,build test lint source) \
 	$(call for-goals,modules modules_install modules-stock,modules) \
 	$(call for-goals,modules-all modules-debug modcheck kernels,kernel) \

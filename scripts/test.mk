@@ -13,7 +13,7 @@
 #: model         what tasks mean, against a slow reference;  model-asan: the same with sanitizers
 #: vectors       ONNX's operator vectors, with a table by operator in build/results
 #: dnnl          convolutions, pools, norms against another library
-#: bats          the command line, on this machine
+#: bats          the command line, on this machine;  bats-asan: small models with it and sanitizers
 #: modcheck      modules for both test kernels, W=1 and sparse: no warning
 #: vm-stock      in the VM, Debian's 6.12 kernel: kselftests, command line, lifecycle
 #: vm-debug      in the VM, newest kernel with checkers: what finds most there, KUnit, a search for leaks; ALL=1: as vm-stock
@@ -29,7 +29,10 @@ tap-run = scripts/tap-run --dir $(R)
 test-data := examples $(wildcard libaccel/tests/*/testdata)
 bats-data := README.md uapi libaccel/include tools/accelctl/tests tools/accelbench/tests
 inputs-of = --inputs '$(test-data) $($(1)-inputs)'
-bats-inputs = --inputs '$(test-data) $(bats-data) $(addprefix $(O)/,$(PROGS) $(TEST_PROGS)) $(foreach l,$(LIBS),$(O)/$(l).so) $($(1)-inputs)'
+# With sanitizers some of these tests, and what they need, is enough.
+bats-here := $(if $(filter asan,$(VARIANT)),$(ASAN_BATS_TESTS),$(BATS_TESTS))
+bats-progs := $(addprefix $(O)/,$(if $(filter asan,$(VARIANT)),$(ASAN_BATS_PROGS),$(PROGS) $(TEST_PROGS))) $(foreach l,$(LIBS),$(O)/$(l).so)
+bats-inputs = --inputs '$(test-data) $(bats-data) $(bats-progs) $($(1)-inputs)'
 kernel-images = $(foreach k,stock debug,$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/uma/$(k)/image)
 # Seconds that no test on the host takes, however busy it is; a hang ends there.
 host-limit := $(if $(ALL),7200,1200)
@@ -53,10 +56,10 @@ wanted = $(if $(T),$(strip $(foreach t,$(1),$(if $(findstring $(T),$(t)),$(t))))
 run-test = $(Q)$(host-env) $($(2)-env) $(tap-run) --timeout $(host-limit) $(call inputs-of,$(2)) $(1) $(2) $(O)/$(2) $($(2)-args)
 
 PHONY += test lint unit unit-asan unit-tsan model-test model model-asan bats modcheck kselftest kunit vm-stock vm-debug vm-shell
-PHONY += levels levels-asan neon run-unit run-model run-bats compile-commands doctests host host-default host-asan host-tsan
+PHONY += levels levels-asan bats-asan neon run-unit run-model run-bats compile-commands doctests host host-default host-asan host-tsan
 
 own-layers := $(foreach t,$(LAYER_TESTS),$($(t)-layer))
-layers := lint unit model levels neon $(own-layers) bats unit-asan model-asan levels-asan unit-tsan docs modules kselftest-stock kselftest-debug kunit
+layers := lint unit model levels neon $(own-layers) bats unit-asan model-asan levels-asan $(if $(ASAN_BATS_TESTS),bats-asan) unit-tsan docs modules kselftest-stock kselftest-debug kunit
 layers += $(if $(GUEST_BATS_TESTS),bats-stock) vm-stock vm-debug
 layers := $(if $(BATS_TESTS),$(layers),$(filter-out bats,$(layers)))
 layers := $(if $(DOCS_TESTS)$(DOCS),$(layers),$(filter-out docs,$(layers)))
@@ -73,7 +76,7 @@ host: $(host-groups) doctests neon lint
 host-default:
 	$(Q)$(MAKE) -k run-unit run-model run-levels $(foreach t,$(call wanted,$(LAYER_TESTS)),$($(t)-layer)) run-bats || scripts/tap-broken $(R) $@ build
 host-asan host-tsan: host-%:
-	$(Q)$(MAKE) -k VARIANT=$* LAYER=-$* run-unit $(if $(filter asan,$*),run-model run-levels) || scripts/tap-broken $(R) $@ build
+	$(Q)$(MAKE) -k VARIANT=$* LAYER=-$* run-unit $(if $(filter asan,$*),run-model run-levels run-bats) || scripts/tap-broken $(R) $@ build
 
 # "make -n" runs what recurses.
 recurses := $(if $(findstring n,$(firstword -$(MAKEFLAGS))),,+)
@@ -106,18 +109,18 @@ endif
 
 run-unit: $(addprefix run/unit/,$(call wanted,$(filter-out $(sanitized-only),$(UNIT_TESTS))))
 run-model: $(addprefix run/model/,$(call wanted,$(MODEL_TESTS)))
-run-bats: $(addprefix run/bats/,$(call wanted,$(BATS_TESTS)))
+run-bats: $(addprefix run/bats/,$(call wanted,$(bats-here)))
 run-levels: $(addprefix run/levels/,$(call wanted,$(LEVEL_TESTS)))
 host run-unit run-model run-bats run-levels run-neon:
 	@:
 PHONY += run-levels $(addprefix run/levels/,$(LEVEL_TESTS))
-PHONY += $(addprefix run/unit/,$(UNIT_TESTS)) $(addprefix run/model/,$(MODEL_TESTS)) $(addprefix run/bats/,$(BATS_TESTS))
+PHONY += $(addprefix run/unit/,$(UNIT_TESTS)) $(addprefix run/model/,$(MODEL_TESTS)) $(addprefix run/bats/,$(bats-here))
 $(addprefix run/unit/,$(UNIT_TESTS)): run/unit/%: $(O)/%
 	$(call run-test,unit$(LAYER),$*)
 $(addprefix run/model/,$(MODEL_TESTS)): run/model/%: $(O)/%
 	$(call run-test,model$(LAYER),$*)
-$(addprefix run/bats/,$(BATS_TESTS)): run/bats/%: $(addprefix $(O)/,$(PROGS) $(TEST_PROGS)) $(foreach l,$(LIBS),$(O)/$(l).so)
-	$(Q)$(host-env) $($*-env) $(tap-run) --timeout $(host-limit) $(call bats-inputs,$*) bats $(basename $*) bats --tap $*
+$(addprefix run/bats/,$(bats-here)): run/bats/%: $(bats-progs)
+	$(Q)$(host-env) $($*-env) $(tap-run) --timeout $(host-limit) $(call bats-inputs,$*) bats$(LAYER) $(basename $*) bats --tap $*
 
 unit model levels bats:
 	$(call begin,$@)
@@ -128,7 +131,7 @@ neon:
 	$(Q)if command -v aarch64-linux-gnu-gcc >/dev/null && command -v qemu-aarch64 >/dev/null; then $(MAKE) VARIANT=neon run-neon; \
 		else $(tap-run) neon cross printf '1..0 # SKIP no aarch64-linux-gnu-gcc or no qemu-aarch64\n'; fi
 	$(call finish,$@)
-unit-asan unit-tsan model-asan levels-asan:
+unit-asan unit-tsan model-asan levels-asan bats-asan:
 	$(call begin,$@)
 	$(Q)$(MAKE) VARIANT=$(lastword $(subst -, ,$@)) LAYER=-$(lastword $(subst -, ,$@)) run-$(firstword $(subst -, ,$@))
 	$(call finish,$@)

@@ -85,6 +85,8 @@ fuzz-npy: $(O)/$(accelctl-tests)/fuzz_npy.fuzzer
 
 BATS_TESTS += $(sort $(wildcard $(accelctl-tests)/host_*.bats))
 $(accelctl-tests)/host_zoo.bats-env = $(if $(ALL),UMA_ALL=1)
+ASAN_BATS_TESTS += $(accelctl-tests)/asan_zoo.bats
+ASAN_BATS_PROGS += $(accelctl)/accelctl examples/zoo/fill
 accelctl-guest-tests := $(foreach t,guest guest_model guest_root guest_watch guest_watch_root guest_families,$(accelctl-tests)/$(t).bats)
 GUEST_BATS_TESTS += $(accelctl-guest-tests)
 $(accelctl-tests)/guest_root.bats-user := root
