@@ -27,7 +27,7 @@ static bool known_act(const struct accel_epilogue *epi)
  * host_can - can the CPU do an operation?
  * @desc: descriptor
  *
- * Return: true if so, on tensors of whole bytes.
+ * Return: true if so, on tensors of whole bytes; copies read half bytes, too.
  */
 bool host_can(const struct accel_desc *desc)
 {
@@ -234,7 +234,8 @@ int host_run(const struct accel_desc *desc, const struct host_tensor *t, uint32_
 	int ret;
 
 	for (i = 0; i < count; i++)
-		if (accel_type_bits(t[i].type) < 8) {
+		if (accel_type_bits(t[i].type) < 8 &&
+		    (desc->op != ACCEL_OP_COPY || t[i].arg != ACCEL_ARG_A)) {
 			snprintf(why, size, "the CPU reads no 4-bit numbers");
 			return -EINVAL;
 		}

@@ -105,6 +105,11 @@ struct host_number host_get(uint32_t type, const void *data, int64_t index)
 	case ACCEL_HOST_U64:
 		LOAD(int64_t, i);
 		break;
+	case ACCEL_U4:
+	case ACCEL_S4:
+		n.i = (uint8_t)p[index / 2] >> index % 2 * 4 & 15;
+		n.i -= type == ACCEL_S4 ? (n.i & 8) * 2 : 0;
+		break;
 	default:
 		LOAD(uint8_t, i);
 	}

@@ -272,6 +272,8 @@ static void leave(struct import *im, struct import *outer)
 	outer->sequences = im->sequences;
 	outer->pieces = im->pieces;
 	outer->grown = im->grown;
+	outer->made = im->made;
+	outer->made_count = im->made_count;
 	outer->called = im->called;
 	outer->looked = im->looked;
 	outer->captures = im->captures;

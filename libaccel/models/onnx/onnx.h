@@ -175,6 +175,24 @@ struct domain {
 	int64_t version;
 };
 
+/**
+ * struct made - a constant that was made of another one, for all nodes that read it
+ * @from: the other's data
+ * @bits: of numbers in it
+ * @type: of this one
+ * @rank: dimensions
+ * @dims: their sizes
+ * @value: value of the graph
+ */
+struct made {
+	const void *from;
+	uint32_t bits;
+	uint32_t type;
+	uint32_t rank;
+	int64_t dims[ACCEL_GRAPH_MAX_RANK];
+	uint32_t value;
+};
+
 struct call;
 
 struct op_count {
@@ -252,6 +270,8 @@ struct formal {
  * @sequences: all that there are
  * @pieces: values that sequences were made of
  * @grown: bytes that tensors became which have fewer in the file
+ * @made: constants that were made of others
+ * @made_count: their number
  * @functions: functions of the file
  * @function_count: their number
  * @call: function that the nodes in work are of, NULL: none
@@ -298,6 +318,8 @@ struct import {
 	struct sequence *sequences;
 	uint64_t pieces;
 	uint64_t grown;
+	struct made *made;
+	uint32_t made_count;
 	struct function *functions;
 	uint32_t function_count;
 	const struct call *call;
@@ -338,6 +360,8 @@ uint32_t type_of(int64_t onnx);
 int tensor_read(struct import *im, struct slice s, struct tensor *t);
 int tensor_add(struct import *im, struct tensor *t, uint32_t *value);
 int tensor_grows(struct import *im, struct slice name, uint64_t bytes);
+bool tensor_made(const struct import *im, const struct made *like, uint32_t *value);
+int tensor_make(struct import *im, struct made *made, void *data, uint32_t *value);
 int tensor_bytes(struct import *im, const struct ref *ref, uint32_t *value);
 int sparse_read(struct import *im, struct slice s, struct tensor *t);
 

@@ -69,28 +69,19 @@ static int take_nbits(struct import *im, struct nbits *w)
 static uint32_t unpacked(struct import *im, const struct nbits *w, const void *data, int64_t row,
 			 int64_t cols)
 {
-	struct accel_value v = ACCEL_VALUE_INIT;
-	uint8_t *list = malloc((size_t)(w->n * cols)), *to = list;
+	struct made made = { data, (uint32_t)w->bits, ACCEL_U8, 2, { w->n, cols }, NO_VALUE };
 	const uint8_t *from = data;
 	uint32_t out = NO_VALUE;
+	uint8_t *list, *to;
 	int64_t n, i;
 
-	if (!list) {
-		im_fail(im, -ENOMEM, "out of memory");
-		return NO_VALUE;
-	}
-	for (n = 0; n < w->n; n++, from += row)
+	if (tensor_made(im, &made, &out))
+		return out;
+	list = to = malloc((size_t)(w->n * cols));
+	for (n = 0; list && n < w->n; n++, from += row)
 		for (i = 0; i < cols; i++)
 			*to++ = from[i * w->bits / 8] >> (i * w->bits % 8) & ((1 << w->bits) - 1);
-	v.type = ACCEL_U8;
-	v.rank = 2;
-	v.dims[0] = w->n;
-	v.dims[1] = cols;
-	if (im_graph(im, accel_graph_constant(im->model->graph, &v, list, free, list, &out))) {
-		free(list);
-		return NO_VALUE;
-	}
-	return out;
+	return tensor_make(im, &made, list, &out) ? NO_VALUE : out;
 }
 
 /* (b - zero point) scale, each of its block, or of that which g_idx says; then a product */
@@ -132,24 +123,18 @@ static int signed_rows(struct import *im, const struct nbits *w, uint32_t *out)
 	size_t row = (size_t)(w->k * w->bits / 8), i;
 	size_t step = (size_t)(w->blocks * w->block * w->bits / 8);
 	const uint8_t *from = im->in[1].data, flip = w->bits == 4 ? 0x88 : 0x80;
-	struct accel_value v = ACCEL_VALUE_INIT;
-	uint8_t *to = malloc((size_t)w->n * row);
+	struct made made = { from, (uint32_t)w->bits, w->bits == 4 ? ACCEL_S4 : ACCEL_S8, 2,
+			     { w->n, w->k }, NO_VALUE };
+	uint8_t *to;
 	int64_t n;
-	int ret;
 
-	if (!to)
-		return im_fail(im, -ENOMEM, "out of memory");
-	for (n = 0; n < w->n; n++)
+	if (tensor_made(im, &made, out))
+		return 0;
+	to = malloc((size_t)w->n * row);
+	for (n = 0; to && n < w->n; n++)
 		for (i = 0; i < row; i++)
 			to[(size_t)n * row + i] = from[(size_t)n * step + i] ^ flip;
-	v.type = w->bits == 4 ? ACCEL_S4 : ACCEL_S8;
-	v.rank = 2;
-	v.dims[0] = w->n;
-	v.dims[1] = w->k;
-	ret = im_graph(im, accel_graph_constant(im->model->graph, &v, to, free, to, out));
-	if (ret)
-		free(to);
-	return ret;
+	return tensor_make(im, &made, to, out);
 }
 
 /* Zero points of blocks, packed by rows, as engines have them; less the middle of the type */
@@ -157,29 +142,22 @@ static int block_zeros(struct import *im, const struct nbits *w, uint32_t *out)
 {
 	const struct ref *z = &im->in[3];
 	int64_t row = (w->blocks * w->bits + 7) / 8, n, i;
-	struct accel_value v = ACCEL_VALUE_INIT;
+	struct made made = { z->data, (uint32_t)w->bits, ACCEL_S32, 2, { w->n, w->blocks },
+			     NO_VALUE };
 	const uint8_t *from = z->data;
 	int32_t *to;
-	int ret;
 
 	if (!z->data || z->type != ACCEL_U8 || !has_elements(z, w->n * row))
 		return im_fail(im, -EOPNOTSUPP, "zero points that are not constant packed bytes");
+	if (tensor_made(im, &made, out))
+		return 0;
 	to = malloc((size_t)(w->n * w->blocks) * sizeof(*to));
-	if (!to)
-		return im_fail(im, -ENOMEM, "out of memory");
-	for (n = 0; n < w->n; n++)
+	for (n = 0; to && n < w->n; n++)
 		for (i = 0; i < w->blocks; i++)
 			to[n * w->blocks + i] =
 				w->bits == 8 ? from[n * row + i] - 128
 					     : (from[n * row + i / 2] >> (i % 2 * 4) & 15) - 8;
-	v.type = ACCEL_S32;
-	v.rank = 2;
-	v.dims[0] = w->n;
-	v.dims[1] = w->blocks;
-	ret = im_graph(im, accel_graph_constant(im->model->graph, &v, to, free, to, out));
-	if (ret)
-		free(to);
-	return ret;
+	return tensor_make(im, &made, to, out);
 }
 
 static int matmul_nbits(struct import *im, uint32_t arg)

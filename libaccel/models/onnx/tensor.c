@@ -346,6 +346,63 @@ int tensor_grows(struct import *im, struct slice name, uint64_t bytes)
 		       " bytes, %d for each of the file", slice_shown(name), name.p, most, GROWTH);
 }
 
+/* More are made once for each node. */
+#define MAX_MADE	4096u
+
+/* Was a constant like this made before? */
+bool tensor_made(const struct import *im, const struct made *like, uint32_t *value)
+{
+	const struct made *m;
+
+	for (m = im->made; m && m < im->made + im->made_count; m++)
+		if (m->from == like->from && m->bits == like->bits && m->type == like->type &&
+		    m->rank == like->rank &&
+		    !memcmp(m->dims, like->dims, m->rank * sizeof(m->dims[0]))) {
+			*value = m->value;
+			return true;
+		}
+	return false;
+}
+
+/**
+ * tensor_make - make a constant of another one, which other nodes may read, too
+ * @im: import
+ * @made: what it is, without the value
+ * @data: of malloc(), the graph's from now on; NULL: there was no memory
+ * @value: out
+ *
+ * Return: 0, or the error that @im has.
+ */
+int tensor_make(struct import *im, struct made *made, void *data, uint32_t *value)
+{
+	struct accel_value v = ACCEL_VALUE_INIT;
+	struct made *more;
+	int ret;
+
+	if (!data)
+		return im_fail(im, -ENOMEM, "out of memory");
+	v.type = made->type;
+	v.rank = made->rank;
+	memcpy(v.dims, made->dims, sizeof(v.dims));
+	ret = im_graph(im, accel_graph_constant(im->model->graph, &v, data, free, data, value));
+	if (ret) {
+		free(data);
+		return ret;
+	}
+	made->value = *value;
+	if (im->made_count == MAX_MADE)
+		return 0;
+	/* A power of two is full. */
+	if (!(im->made_count & (im->made_count - 1))) {
+		more = reallocarray(im->made, 2 * im->made_count + 1, sizeof(*more));
+		if (!more)
+			return im_fail(im, -ENOMEM, "out of memory");
+		im->made = more;
+	}
+	im->made[im->made_count++] = *made;
+	return 0;
+}
+
 /**
  * tensor_bytes - a constant of half bytes as operations can read it
  * @im: import
@@ -358,8 +415,8 @@ int tensor_grows(struct import *im, struct slice name, uint64_t bytes)
 int tensor_bytes(struct import *im, const struct ref *ref, uint32_t *value)
 {
 	const uint8_t *from = ref->data;
-	struct accel_value v = ACCEL_VALUE_INIT;
 	const struct slice name = { (const uint8_t *)"a constant", 10 };
+	struct made made = { .from = from, .bits = 4, .rank = ref->rank };
 	uint64_t i, n = 1;
 	uint8_t *to, half;
 	int ret;
@@ -368,23 +425,19 @@ int tensor_bytes(struct import *im, const struct ref *ref, uint32_t *value)
 	if (!from || (ref->type != ACCEL_S4 && ref->type != ACCEL_U4) || ref->rank < 2 ||
 	    !(ref->dims[ref->rank - 1] % 2))
 		return 0;
-	v.type = ref->type == ACCEL_S4 ? ACCEL_S8 : ACCEL_U8;
-	v.rank = ref->rank;
-	memcpy(v.dims, ref->dims, sizeof(v.dims));
+	made.type = ref->type == ACCEL_S4 ? ACCEL_S8 : ACCEL_U8;
+	memcpy(made.dims, ref->dims, sizeof(made.dims));
+	if (tensor_made(im, &made, value))
+		return 0;
 	for (i = 0; i < ref->rank; i++)
 		n *= (uint64_t)ref->dims[i];
 	ret = tensor_grows(im, name, n);
 	if (ret)
 		return ret;
 	to = malloc(n + 1);
-	if (!to)
-		return im_fail(im, -ENOMEM, "out of memory");
-	for (i = 0; i < n; i++) {
+	for (i = 0; to && i < n; i++) {
 		half = from[i / 2] >> i % 2 * 4 & 15;
 		to[i] = ref->type == ACCEL_S4 && half > 7 ? half | 0xf0 : half;
 	}
-	ret = accel_graph_constant(im->model->graph, &v, to, free, to, value);
-	if (ret)
-		free(to);
-	return im_graph(im, ret);
+	return tensor_make(im, &made, to, value);
 }

@@ -448,6 +448,82 @@ static void test_one_number(void **arg)
 	}
 }
 
+/* --- weights of few bits that several nodes read ---------------------------------------------- */
+
+/* How many values of so many elements the graph of a model has */
+static uint32_t values_like(struct tested *t, uint32_t type, int64_t rows, int64_t cols)
+{
+	struct accel_value v = ACCEL_VALUE_INIT;
+	struct accel_model *m;
+	struct accel_error e;
+	uint32_t i, n = 0;
+
+	assert_int_equal(open_tested(t, &e, &m), 0);
+	for (i = 0; !accel_graph_get_value(accel_model_graph(m), i, &v); i++)
+		n += v.type == type && v.rank == 2 && v.dims[0] == rows && v.dims[1] == cols;
+	accel_model_close(m);
+	return n;
+}
+
+static const uint8_t half_bytes[8] = { 0x91, 0xb6, 0xdb, 0x70, 0x8f, 0x25, 0xc3, 0x4e };
+
+/* They are made real once, when a program is compiled, and widened once, when a file is read. */
+static void test_half_bytes(void **arg)
+{
+	static const float x[8] = { 1, -2, 3, 4, 0, 5, 1, -1 }, scale[4] = { 1, 0.5f, 2, 4 };
+	int64_t cols, i, k, at;
+	struct tested *t;
+	struct runner r;
+	uint32_t level;
+	float y[8];
+
+	for (cols = 3; cols < 5; cols++) {
+		for (i = 0; i < 2 * cols; i++)
+			for (y[i] = 0, k = 0; k < 4; k++) {
+				at = k * cols + i % cols;
+				at = half_bytes[at / 2] >> at % 2 * 4 & 15;
+				at -= (at & 8) * 2;
+				y[i] += x[i / cols * 4 + k] * scale[i % cols] * (float)at;
+			}
+		t = BEGIN(*arg, IO("x", F32, x, 2, 4), CONST("s", F32, scale, cols),
+			  CONST("w", S4, half_bytes, 4, cols));
+		ONE(t, NULL, "DequantizeLinear", "w s", "one");
+		ONE(t, NULL, "DequantizeLinear", "w s", "two");
+		ONE(t, NULL, "MatMul", "x one", "y");
+		ONE(t, NULL, "MatMul", "x two", "z");
+		GIVES(t, IO("y", F32, y, 2, cols), IO("z", F32, y, 2, cols));
+		for (level = 0; level < 4; level += 3) {
+			r = start(t, level);
+			assert_int_equal(node_count(*arg, r.state), 2);
+			stop(&r);
+		}
+		if (cols == 3)
+			assert_int_equal(values_like(t, ACCEL_S8, 4, 3), 1);
+	}
+}
+
+/* Neither are weights and zero points of several products changed more than once. */
+static void test_rows_once(void **arg)
+{
+	static const float x[16] = { 1 }, y[2] = { 1 - 1, 6 - 1 };
+	static const uint8_t w[16] = { 0x01, [8] = 0x06 }, zero[2] = { 0x01, 0x01 };
+	struct tested *t = BEGIN(*arg, IO("x", F32, x, 1, 16), CONST("w", U8, w, 2, 1, 8),
+				 CONST("s", F32, ((float[]){ 1, 1 }), 2), CONST("z", U8, zero, 2));
+	struct bytes n;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		n = op(MS, "MatMulNBits", "x w s z", i ? "z1" : "y");
+		attr_int(&n, "K", 16);
+		attr_int(&n, "N", 2);
+		attr_int(&n, "block_size", 16);
+		add_op(t, &n);
+	}
+	GIVES(t, IO("y", F32, y, 1, 2), IO("z1", F32, y, 1, 2));
+	assert_int_equal(values_like(t, ACCEL_S4, 2, 16), 1);
+	assert_int_equal(values_like(t, ACCEL_S32, 2, 1), 1);
+}
+
 /* --- quantised images, whose channels may be last -------------------------------------------- */
 
 enum { QN = 2, QC = 4, QH = 4, QW = 3, QG = 2, QM = 6, QK = 2 };
@@ -576,7 +652,8 @@ int main(void)
 		TEST(test_wide_regions), TEST(test_maxima),
 		TEST(test_empty),
 		TEST(test_folded), TEST(test_folded_names), TEST(test_folded_sum),
-		TEST(test_no_weights), TEST(test_one_number), TEST(test_channels_last),
+		TEST(test_no_weights), TEST(test_one_number), TEST(test_half_bytes),
+		TEST(test_rows_once), TEST(test_channels_last),
 	};
 
 	return cmocka_run_group_tests_name("onnx_regions", tests, NULL, NULL);
