@@ -64,24 +64,6 @@ static uint32_t weights(struct import *im, const struct accel_resize_desc *d, ui
 			 v_cast(im, v_bounded(im, k, 0, last), ACCEL_S32), v_cast(im, w, type));
 }
 
-/* Is a dimension known to stay as it is? */
-static bool stays(const struct import *im, bool sizes, uint32_t k, uint32_t axis)
-{
-	const struct ref *list = im_input(im, sizes ? 3 : 2);
-	int64_t to[ACCEL_GRAPH_MAX_RANK];
-	uint32_t n;
-	float f;
-
-	if (!sizes) {
-		if (!list->data || list->type != ACCEL_F32)
-			return false;
-		memcpy(&f, (const char *)list->data + k * sizeof(f), sizeof(f));
-		return f >= 1 && f <= 1;
-	}
-	return im_numbers(list, to, &n, ACCEL_GRAPH_MAX_RANK) && k < n &&
-	       !im_is_symbol(im, 0, axis) && to[k] == im->in[0].dims[axis];
-}
-
 /*
  * With antialias each element is a sum of as many neighbours as its distance from the next one
  * wants. Products with matrices do that, one dimension after the other.
@@ -92,7 +74,8 @@ int im_antialias(struct import *im, const struct accel_resize_desc *d, uint32_t 
 	uint32_t order[ACCEL_GRAPH_MAX_RANK], x = v_in(im, 0), count = 0, i, k, axis, at, scale;
 	const uint32_t type = im->in[0].type, rank = im->in[0].rank;
 	int64_t axes[ACCEL_GRAPH_MAX_RANK];
-	uint32_t from, last, w;
+	uint32_t from, last, w, y;
+	enum keeps keeps;
 	int ret = !type_is_real(type) ?
 		  im_fail(im, -EOPNOTSUPP, "antialias of %s", accel_type_name(type)) :
 		  d->coord >= ACCEL_COORD_COUNT ?
@@ -103,26 +86,24 @@ int im_antialias(struct import *im, const struct accel_resize_desc *d, uint32_t 
 		x = v_cast(im, x, ACCEL_F32);
 	for (k = 0; k < count && !ret; k++) {
 		axis = (uint32_t)axes[k]; /* NOLINT(clang-analyzer-core.uninitialized.Assign) */
-		if (stays(im, sizes != NO_VALUE, k, axis))
+		keeps = resize_keeps(im, scales, sizes, k, axis);
+		if (keeps == KEEPS)
 			continue;
 		for (i = 0; i < rank; i++)
 			order[i] = i == axis ? rank - 1 : i == rank - 1 ? axis : i;
 		from = v_shape_of(im, x, axis, (int64_t)axis + 1);
 		last = v_with(im, ACCEL_BINARY_ADD, v_cast(im, from, ACCEL_HOST_F64), -1);
 		at = v_places_along(im, d->coord, k, count, scales, sizes, last);
-		if (scales != NO_VALUE)
-			scale = v_number_of(im, scales, k);
-		else
-			scale = v_binary(im, ACCEL_BINARY_DIV, v_number_of(im, sizes, k),
-					 v_cast(im, from, ACCEL_HOST_F64));
+		scale = v_scale_of(im, scales, sizes, k, last);
 		/* Of nothing there is nothing to make so many of: the product does not fit. */
 		if (sizes != NO_VALUE)
 			from = v_binary(im, ACCEL_BINARY_MAX, from,
 					v_number(im, ACCEL_HOST_S64, 1));
 		w = weights(im, d, at, from, scale, v_type(im, x));
-		x = v_transpose(im, x, order);
-		x = v_product(im, ACCEL_GEMM_TRANS_B, ACCEL_ACT_NONE, x, w, NO_VALUE, NO_VALUE);
-		x = v_transpose(im, x, order);
+		y = v_product(im, ACCEL_GEMM_TRANS_B, ACCEL_ACT_NONE, v_transpose(im, x, order),
+			      w, NO_VALUE, NO_VALUE);
+		y = v_transpose(im, y, order);
+		x = keeps == KEEPS_PERHAPS ? v_unless_kept(im, x, y, axis, last, scale) : y;
 	}
 	return ret ? ret : v_give(im, 0, v_cast(im, x, type));
 }

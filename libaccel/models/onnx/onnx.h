@@ -540,7 +540,15 @@ int im_antialias(struct import *im, const struct accel_resize_desc *d, uint32_t 
 
 /* --- ops_resize.c --------------------------------------------------------------------- */
 
+/* What is known of the size of a dimension that is resized */
+enum keeps { KEEPS_NOT, KEEPS, KEEPS_PERHAPS };
+
 int resize_axes(struct import *im, bool sizes, int64_t *list, uint32_t *count);
+enum keeps resize_keeps(const struct import *im, uint32_t scales, uint32_t sizes, uint32_t k,
+			uint32_t axis);
+uint32_t v_scale_of(struct import *im, uint32_t scales, uint32_t sizes, uint32_t k, uint32_t last);
+uint32_t v_unless_kept(struct import *im, uint32_t x, uint32_t resized, uint32_t axis,
+		       uint32_t last, uint32_t scale);
 uint32_t v_number_of(struct import *im, uint32_t list, int64_t k);
 uint32_t v_cubic(struct import *im, double a, bool outer, uint32_t t);
 uint32_t v_places_along(struct import *im, uint32_t coord, uint32_t k, uint32_t n,

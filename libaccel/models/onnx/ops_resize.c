@@ -178,6 +178,53 @@ static uint32_t elements_at(struct import *im, uint32_t x, uint32_t axis, uint32
 	return v_gather(im, ACCEL_GATHER_AXIS, axis, x, at);
 }
 
+/* Does dimension number @k of the list of them keep its size? */
+enum keeps resize_keeps(const struct import *im, uint32_t scales, uint32_t sizes, uint32_t k,
+			uint32_t axis)
+{
+	const struct ref *list = im_input(im, sizes != NO_VALUE ? 3 : im->opset < 11 ? 1 : 2);
+	int64_t to[ACCEL_GRAPH_MAX_RANK];
+	uint32_t n;
+	float f;
+
+	/* Sizes of which one scale was made are bounds. */
+	if (scales != NO_VALUE && sizes != NO_VALUE)
+		return KEEPS_PERHAPS;
+	if (sizes != NO_VALUE)
+		return !im_numbers(list, to, &n, ACCEL_GRAPH_MAX_RANK) || k >= n ||
+		       im_is_symbol(im, 0, axis) ? KEEPS_PERHAPS :
+		       to[k] == im->in[0].dims[axis] ? KEEPS : KEEPS_NOT;
+	if (!list->data || list->type != ACCEL_F32)
+		return KEEPS_PERHAPS;
+	memcpy(&f, (const char *)list->data + k * sizeof(f), sizeof(f));
+	return f >= 1 && f <= 1 ? KEEPS : KEEPS_NOT;
+}
+
+/* The scale of dimension number @k, F64 [1] */
+uint32_t v_scale_of(struct import *im, uint32_t scales, uint32_t sizes, uint32_t k, uint32_t last)
+{
+	if (scales != NO_VALUE)
+		return v_number_of(im, scales, k);
+	return v_binary(im, ACCEL_BINARY_DIV, v_number_of(im, sizes, k),
+			v_with(im, ACCEL_BINARY_ADD, last, 1));
+}
+
+/*
+ * @resized along a dimension, or @x where running tells that it keeps its size: neighbours that
+ * count nothing would spread an infinity.
+ */
+uint32_t v_unless_kept(struct import *im, uint32_t x, uint32_t resized, uint32_t axis,
+		       uint32_t last, uint32_t scale)
+{
+	const int64_t zero = 0;
+	uint32_t at = v_shape_of(im, resized, axis, (int64_t)axis + 1);
+
+	/* As many elements, whether they are wanted or not */
+	at = v_iota(im, v_shaped_to(im, ACCEL_SHAPE_SQUEEZE, at, 1, &zero));
+	x = elements_at(im, x, axis, at, last);
+	return v_select(im, v_with(im, ACCEL_BINARY_EQ, scale, 1), x, resized);
+}
+
 /* Weights of elements at distance @t, from 0 to 1, or @outer, from 1 to 2: Keys' cubic of @a */
 uint32_t v_cubic(struct import *im, double a, bool outer, uint32_t t)
 {
@@ -382,11 +429,13 @@ static int at_places(struct import *im, const struct accel_resize_desc *d, uint3
 		     uint32_t sizes)
 {
 	double outside = (double)im_float(im, "extrapolation_value", 0);
-	uint32_t x = v_in(im, 0), count = 0, i, axis, last, at, good, inside = NO_VALUE;
+	uint32_t x = v_in(im, 0), count = 0, i, axis, last, at, good, y, inside = NO_VALUE;
 	const uint32_t type = im->in[0].type, rank = im->in[0].rank;
 	/* Weights of neighbours that are 1 in all are rounded: a line of one number stays so. */
 	const bool whole = d->func != ACCEL_RESIZE_NEAREST && !type_is_real(type);
+	const bool sums = d->func != ACCEL_RESIZE_NEAREST && d->coord != COORD_CROP;
 	int64_t axes[ACCEL_GRAPH_MAX_RANK];
+	enum keeps keeps = KEEPS_NOT;
 	int ret = resize_axes(im, sizes != NO_VALUE, axes, &count);
 
 	if (!ret && d->coord == COORD_CROP &&
@@ -399,10 +448,16 @@ static int at_places(struct import *im, const struct accel_resize_desc *d, uint3
 		x = v_cast(im, x, ACCEL_HOST_F64);
 	for (i = 0; i < count; i++) {
 		axis = (uint32_t)axes[i]; /* NOLINT(clang-analyzer-core.uninitialized.Assign) */
+		if (sums)
+			keeps = resize_keeps(im, scales, sizes, i, axis);
+		if (keeps == KEEPS)
+			continue;
 		last = v_cast(im, v_shape_of(im, x, axis, (int64_t)axis + 1), ACCEL_HOST_F64);
 		last = v_with(im, ACCEL_BINARY_ADD, last, -1);
 		at = v_places_along(im, d->coord, i, count, scales, sizes, last);
-		x = sampled_at(im, d, x, axis, at, last);
+		y = sampled_at(im, d, x, axis, at, last);
+		x = keeps == KEEPS_NOT ? y : v_unless_kept(im, x, y, axis, last,
+							 v_scale_of(im, scales, sizes, i, last));
 		if (d->coord != COORD_CROP)
 			continue;
 		good = v_binary(im, ACCEL_BINARY_AND, v_with(im, ACCEL_BINARY_GE, at, 0),

@@ -478,13 +478,47 @@ static void test_blurred(void **arg)
 	must_fail(t, -EINVAL, "node y (Resize)");
 }
 
+/* Along a dimension that keeps its size, as running tells, nothing is added up. */
+static void test_kept_sizes(void **arg)
+{
+	static const float x[12] = { 1, 2, 3, 4, INFINITY, NAN, 7, 8, 5, 6, 7, 8 };
+	static const float half[6] = { 1.625f, 3.375f, NAN, NAN, 5.625f, 7.375f };
+	static const double between[6] = { 1.5, 3.5, NAN, 7.5, 5.5, 7.5 };
+	static const float line[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+	struct tested *t;
+	struct bytes n;
+	double wide[12];
+	uint32_t i;
+
+	for (i = 0; i < 12; i++)
+		wide[i] = (double)x[i];
+	t = BEGIN(*arg, IO("x", F32, x, 3, 4), IO("to", S64, DIMS(3, 2), 2),
+		  IO("wide", F64, wide, 3, 4));
+	n = op(NULL, "Resize", "x - - to", "y");
+	attr_text(&n, "mode", "linear");
+	attr_int(&n, "antialias", 1);
+	add_op(t, &n);
+	n = op(NULL, "Resize", "wide - - to", "z");
+	attr_text(&n, "mode", "linear");
+	add_op(t, &n);
+	GIVES(t, IO("y", F32, half, 3, 2), IO("z", F64, between, 3, 2));
+	/* Bounds of one scale are no sizes: 2 x 4 become 1 x 2. */
+	t = BEGIN(*arg, IO("x", F32, line, 2, 4), CONST("to", S64, DIMS(2, 2), 2));
+	n = op(NULL, "Resize", "x - - to", "y");
+	attr_text(&n, "mode", "linear");
+	attr_text(&n, "keep_aspect_ratio_policy", "not_larger");
+	attr_int(&n, "antialias", 1);
+	add_op(t, &n);
+	GIVES(t, IO("y", F32, ((float[]){ 3.625f, 5.375f }), 1, 2));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_places), TEST(test_split), TEST(test_optional), TEST(test_refused),
 		TEST(test_outputs), TEST(test_batches), TEST(test_no_iteration),
 		TEST(test_columns), TEST(test_columns_wrong), TEST(test_axis),
-		TEST(test_blurred),
+		TEST(test_blurred), TEST(test_kept_sizes),
 	};
 
 	return cmocka_run_group_tests_name("onnx_sequence", tests, NULL, NULL);
