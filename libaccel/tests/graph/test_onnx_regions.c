@@ -524,6 +524,36 @@ static void test_rows_once(void **arg)
 	assert_int_equal(values_like(t, ACCEL_S32, 2, 1), 1);
 }
 
+/* --- images whose proportions are kept, and what is no size ---------------------------------- */
+
+static void add_resize(struct tested *t, const char *in, const char *out, const char *mode,
+		       bool smooth)
+{
+	struct bytes n = op(NULL, "Resize", in, out);
+
+	attr_text(&n, "mode", mode);
+	attr_int(&n, "antialias", smooth);
+	attr_text(&n, "coordinate_transformation_mode", "pytorch_half_pixel");
+	attr_text(&n, "keep_aspect_ratio_policy", "not_smaller");
+	attr_int(&n, "exclude_outside", smooth);
+	add_op(t, &n);
+}
+
+/* A dimension that has the size of its bound changes if the proportions want it. */
+static void test_bounds(void **arg)
+{
+	float x[24];
+	struct tested *t;
+	uint32_t i;
+
+	for (i = 0; i < 24; i++)
+		x[i] = 1;
+	t = BEGIN(*arg, IO("x", F32, x, 2, 3), CONST("to", S64, DIMS(2, 6), 2));
+	t->bound = 0.00001;
+	add_resize(t, "x - - to", "y", "linear", true);
+	GIVES(t, IO("y", F32, x, 4, 6));
+}
+
 /* --- quantised images, whose channels may be last -------------------------------------------- */
 
 enum { QN = 2, QC = 4, QH = 4, QW = 3, QG = 2, QM = 6, QK = 2 };
@@ -653,7 +683,7 @@ int main(void)
 		TEST(test_empty),
 		TEST(test_folded), TEST(test_folded_names), TEST(test_folded_sum),
 		TEST(test_no_weights), TEST(test_one_number), TEST(test_half_bytes),
-		TEST(test_rows_once), TEST(test_channels_last),
+		TEST(test_rows_once), TEST(test_bounds), TEST(test_channels_last),
 	};
 
 	return cmocka_run_group_tests_name("onnx_regions", tests, NULL, NULL);
