@@ -16,7 +16,7 @@
 #include "store.h"
 
 /* Incremented when keys, forms or the conversion change. */
-#define FILE_VERSION	2u
+#define FILE_VERSION	3u
 #define FILE_MAGIC	0x53544847494557a5ull
 #define FILE_ALIGN	4096u
 

@@ -418,6 +418,15 @@ static void damage(off_t at, int cut)
 	damage_file(path, at, cut);
 }
 
+static void overwrite(off_t at, uint8_t c)
+{
+	int fd = open(path, O_WRONLY);
+
+	assert_true(fd >= 0);
+	assert_int_equal(pwrite(fd, &c, 1, at), 1);
+	close(fd);
+}
+
 static void save_one(struct rt *rt, uint32_t salt)
 {
 	struct accel_weights *w = weights_new(rt, 0);
@@ -562,6 +571,12 @@ static void test_refused(void **state)
 		assert_counts(w, 1, 0);
 		accel_weights_unref(w);
 	}
+	/* Forms of version 2 were transformed by other numbers. */
+	save_one(rt, 7);
+	overwrite(8, 2);
+	w = weights_new(rt, 0);
+	assert_fails(rt->ctx, accel_weights_load(w, path), -ESTALE, "version");
+	accel_weights_unref(w);
 	/* Of the form itself the checksum is looked at when it is wanted. */
 	for (i = 0; i < 3; i++) {
 		save_one(rt, 7);
