@@ -492,9 +492,7 @@ static int take_outputs(struct net *net)
 		v = &net->values[value];
 		for (k = 0; k < i; k++)
 			again |= net->values[net->outputs[k]].store == v->store;
-		if (again || net->stores[v->store].kind != STORE_ARENA || !value_dense(v) ||
-		    v->offset ||
-		    net->stores[v->store].bytes != type_bytes(v->type, value_count(v))) {
+		if (again || net->stores[v->store].kind != STORE_ARENA || !value_whole(net, v)) {
 			const uint32_t maker = net->stores[v->store].node;
 			const struct node of = {
 				.name = v->name,

@@ -97,6 +97,9 @@ bool value_fills(const struct net *net, const struct value *v)
 
 	if (v->offset || !value_whole_bytes(net, v))
 		return false;
+	/* Strides of no elements say nothing. */
+	if (!value_count(v))
+		return true;
 	while (step) {
 		for (i = 0, next = 0; i < v->rank; i++)
 			if (v->dims[i] != 1 && v->strides[i] == step)

@@ -5,6 +5,7 @@
  */
 #include <malloc.h>
 #include <pthread.h>
+#include <unistd.h>
 #include "libaccel/graph/graph.h"
 #include "graphtest.h"
 
@@ -391,6 +392,40 @@ static void test_bodies(void **state)
 	accel_program_unref(compile(bed, 3, 0));
 }
 
+/* --- results without elements ------------------------------------------------------------ */
+
+/* They lie anyhow, and a program with them is saved and loaded as others. */
+static void test_empty_results(void **arg)
+{
+	struct bed *bed = *arg;
+	struct accel_shape_desc cut = ACCEL_SHAPE_DESC_INIT(ACCEL_SHAPE_SLICE);
+	char path[] = "/tmp/test_edges.XXXXXX";
+	struct accel_program *program;
+	struct accel_state *s;
+	struct accel_value v;
+	uint32_t x, y;
+
+	x = add_unary(bed, "abs", ACCEL_UNARY_ABS, add_input(bed, "x", ACCEL_F32, 2, DIMS(0, 6)));
+	y = add_unary(bed, "all", ACCEL_UNARY_ABS, add_input(bed, "y", ACCEL_F32, 2, DIMS(3, 6)));
+	add_output(bed, "turned", add_transpose(bed, "turn", x));
+	add_output(bed, "none", add_node(bed, "cut", &cut.hdr, 3,
+					 (uint32_t[]) { y, LIST(1), LIST(1) }));
+	close(mkstemp(path));
+	program = compile(bed, 3, 0);
+	MUST(accel_program_save(program, path, 0));
+	accel_program_unref(program);
+	MUST(accel_program_load(bed->ctx, path, NULL, &program));
+	unlink(path);
+	s = new_state(bed, program);
+	MUST(accel_state_run(s));
+	output(bed, s, 0, &v);
+	assert_true(v.rank == 2 && v.dims[0] == 6 && !v.dims[1]);
+	output(bed, s, 1, &v);
+	assert_true(v.rank == 2 && !v.dims[0] && v.dims[1] == 6);
+	accel_state_destroy(s);
+	accel_program_unref(program);
+}
+
 #define TEST(name)	cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
 
 int main(void)
@@ -407,6 +442,7 @@ int main(void)
 		TEST(test_huge),
 		TEST(test_folding_ends),
 		TEST(test_bodies),
+		TEST(test_empty_results),
 	};
 
 	return cmocka_run_group_tests_name("edges", tests, NULL, NULL);
