@@ -554,6 +554,25 @@ static void test_bounds(void **arg)
 	GIVES(t, IO("y", F32, x, 4, 6));
 }
 
+/* So small a part of an image has no rows. */
+static void test_no_rows(void **arg)
+{
+	static const char *const modes[] = { "nearest", "linear", "cubic" };
+	static const float x[4], part[] = { 1, 1, 0.25f, 1 };
+	uint32_t i, late;
+
+	for (i = 0; i < 3; i++)
+		for (late = 0; late < 2; late++) {
+			struct tested *t = BEGIN(*arg, IO("x", F32, x, 1, 1, 2, 2),
+						 { "s", F32, 1, { 4 }, part, !late, NULL });
+			struct bytes n = op(NULL, "Resize", "x - s", "y");
+
+			attr_text(&n, "mode", modes[i]);
+			add_op(t, &n);
+			GIVES(t, IO("y", F32, x, 1, 1, 0, 2));
+		}
+}
+
 /* --- quantised images, whose channels may be last -------------------------------------------- */
 
 enum { QN = 2, QC = 4, QH = 4, QW = 3, QG = 2, QM = 6, QK = 2 };
@@ -684,6 +703,7 @@ int main(void)
 		TEST(test_folded), TEST(test_folded_names), TEST(test_folded_sum),
 		TEST(test_no_weights), TEST(test_one_number), TEST(test_half_bytes),
 		TEST(test_rows_once), TEST(test_bounds), TEST(test_channels_last),
+		TEST(test_no_rows),
 	};
 
 	return cmocka_run_group_tests_name("onnx_regions", tests, NULL, NULL);
