@@ -5,9 +5,11 @@
  */
 #include <endian.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "libaccel/core/errno_text.h"
@@ -492,6 +494,19 @@ static int save(struct onto *w, struct saving *v, const struct message *m, const
 	return ret;
 }
 
+/* Does a model read data of this name, and not only of one that has it in it? */
+static bool is_location(const struct mapping *model, const char *name)
+{
+	struct message m = { 0 };
+	bool is;
+
+	put_text(&m, 1, "location");
+	put_text(&m, 2, name);
+	is = !m.failed && memmem(model->data, model->bytes, m.p, m.n);
+	message_free(&m);
+	return is;
+}
+
 /*
  * Data come to a name that the model at @out, which is replaced, does not read: so there is a model
  * that works at any time, with its own data, and what it had goes at the end.
@@ -501,6 +516,7 @@ static int choose_names(struct onto *w, const char *out)
 	static const char *const ends_in[] = { "data", "1.data" };
 	const char *slash;
 	struct mapping *old = NULL;
+	bool said = false;
 	uint32_t i;
 
 	mapping_open(out, NULL, &old);
@@ -511,8 +527,10 @@ static int choose_names(struct onto *w, const char *out)
 		}
 		slash = strrchr(w->names[i], '/');
 		slash = slash ? slash + 1 : w->names[i];
-		if (!w->gone && old && memmem(old->data, old->bytes, slash, strlen(slash))) {
-			w->gone = w->names[i];
+		if (!said && old && memmem(old->data, old->bytes, slash, strlen(slash))) {
+			said = true;
+			if (is_location(old, slash))
+				w->gone = w->names[i];
 		} else if (!w->beside) {
 			w->beside = w->names[i];
 			w->location = slash;
@@ -594,13 +612,29 @@ static int check_onto(struct import *im, const struct accel_model_convert_opts *
 		       out) : 0;
 }
 
+/*
+ * One after the other in a folder: what the old model read is removed, so nobody else may write a
+ * model there that reads it. -1: the folder cannot be locked
+ */
+static int lock_folder(const char *out)
+{
+	const char *slash = strrchr(out, '/');
+	char *folder = slash ? strndup(out, (size_t)(slash - out) + 1) : strdup(".");
+	int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+	free(folder);
+	while (fd >= 0 && flock(fd, LOCK_EX) && errno == EINTR)
+		;
+	return fd;
+}
+
 int weights_onto(const char *path, const struct accel_model_convert_opts *o, const char *out,
 		 struct accel_error *error)
 {
 	struct import *im = import_create(o->onto);
 	struct accel_model *model = im ? im->model : NULL;
 	struct onto w = { .q = { .im = im }, .path = path, .about = o->onto };
-	int ret;
+	int folder = -1, ret;
 
 	if (!im)
 		return -ENOMEM;
@@ -608,6 +642,7 @@ int weights_onto(const char *path, const struct accel_model_convert_opts *o, con
 	if (ret) {
 		w.about = NULL;
 	} else {
+		folder = lock_folder(out);
 		ret = stored_open(path, &w.store, &im->error);
 		w.about = ret ? path : o->onto;
 	}
@@ -617,6 +652,8 @@ int weights_onto(const char *path, const struct accel_model_convert_opts *o, con
 	}
 	if (!ret)
 		ret = replace(&w, o, out);
+	if (folder >= 0)
+		close(folder);
 	if (w.about)
 		ret = stored_about(&im->error, ret, w.about);
 	stored_close(&w.store);

@@ -406,6 +406,26 @@ changed() {
 	[ "$(find "$T" -name 'no*' | wc -l)" = 0 ]
 }
 
+@test "data beside a model that it does not read stay, and conversions in one folder are one after the other" {
+	mkdir "$T/sub"
+	python3 - "$T" <<-'PY'
+		import os, sys
+		def field(n, b): return bytes((n << 3 | 2, len(b))) + b
+		os.chdir(sys.argv[1])
+		place = field(1, b"location") + field(2, b"sub/m.onnx.data")
+		tensor = b"\x08\x01\x10\x01" + field(8, b"w") + field(13, place) + b"\x70\x01"
+		open("m.onnx", "wb").write(b"\x08\x08" + field(7, field(5, tensor)) + field(8, b"\x10\x11"))
+		open("sub/m.onnx.data", "wb").write(b"data")
+	PY
+	echo precious >"$T/m.onnx.data"
+	ctl 0 model convert "$T/m.onnx" "$T/w.safetensors"
+	ctl 0 model convert "$T/w.safetensors" "$T/m.onnx" --onto "$T/m.onnx"
+	[ "$(cat "$T/m.onnx.data")" = precious ]
+	[ "$(head -c 4 "$T/m.onnx.1.data")" = data ]
+	# Who has the folder is waited for.
+	run -124 flock "$T" timeout 0.3 accelctl model convert "$T/w.safetensors" "$T/m.onnx" --onto "$T/m.onnx"
+}
+
 @test "what is no file is not replaced" {
 	mkfifo "$T/pipe.gguf"
 	ctl 1 model convert "$austen" "$T/pipe.gguf"
