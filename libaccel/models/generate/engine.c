@@ -288,9 +288,11 @@ int engine_create(struct engine *e, struct accel_ctx *ctx, struct accel_graph *g
 	};
 	if (opts->compile && opts->compile->size > sizeof(compile))
 		return -E2BIG;
-	/* It may be of an older version, which accel_graph_compile() completes. */
-	if (opts->compile)
+	/* It may be of an older version, which accel_graph_compile() completes, or refuses. */
+	if (opts->compile) {
 		memcpy(&compile, opts->compile, opts->compile->size);
+		compile.size = opts->compile->size;
+	}
 	/* Pieces of prompts, and what is decoded beside them */
 	if (!compile.cache)
 		compile.cache = 64;

@@ -995,6 +995,8 @@ static void test_mistakes(void **state)
 	opts.compile = &compile;
 	compile.size = offsetof(struct accel_compile_opts, progress) - 1;
 	assert_int_equal(accel_generator_create(bed->ctx, bed->graph, &opts, &g), -EINVAL);
+	compile.size = 0;
+	assert_int_equal(accel_generator_create(bed->ctx, bed->graph, &opts, &g), -EINVAL);
 	compile.size = sizeof(compile) + 1;
 	assert_int_equal(accel_generator_create(bed->ctx, bed->graph, &opts, &g), -E2BIG);
 	opts.compile = NULL;
