@@ -133,6 +133,7 @@ int resize_axes(struct import *im, bool sizes, int64_t *list, uint32_t *count)
 /* Sizes that are bounds become those of one scale, the smallest or the largest. */
 static int keep_aspect(struct import *im, uint32_t func, uint32_t *scales, uint32_t *sizes)
 {
+	const uint32_t bounds = *sizes;
 	int64_t axes[ACCEL_GRAPH_MAX_RANK];
 	uint32_t count = 0, from, scale;
 	int ret = resize_axes(im, true, axes, &count);
@@ -142,10 +143,12 @@ static int keep_aspect(struct import *im, uint32_t func, uint32_t *scales, uint3
 	from = v_shape_of(im, v_in(im, 0), 0, INT64_MAX);
 	from = v_gather(im, ACCEL_GATHER_AXIS, 0, from, v_ints(im, count, axes));
 	from = v_cast(im, from, ACCEL_HOST_F64);
-	scale = v_binary(im, ACCEL_BINARY_DIV, v_cast(im, *sizes, ACCEL_HOST_F64), from);
+	scale = v_binary(im, ACCEL_BINARY_DIV, v_cast(im, bounds, ACCEL_HOST_F64), from);
 	scale = v_reduce(im, func, 0, ACCEL_AXIS(0), scale);
 	*sizes = v_with(im, ACCEL_BINARY_ADD, v_binary(im, ACCEL_BINARY_MUL, from, scale), 0.5);
 	*sizes = v_cast(im, v_unary(im, ACCEL_UNARY_FLOOR, *sizes), ACCEL_HOST_S64);
+	/* What is no size stays, and is refused. */
+	*sizes = v_select(im, v_with(im, ACCEL_BINARY_LT, bounds, 1), bounds, *sizes);
 	scale = v_binary(im, ACCEL_BINARY_ADD, v_with(im, ACCEL_BINARY_MUL, from, 0), scale);
 	*scales = v_cast(im, scale, ACCEL_F32);
 	return im->error.code;
@@ -368,7 +371,10 @@ uint32_t v_places_along(struct import *im, uint32_t coord, uint32_t k, uint32_t 
 		size = to;
 		to = v_unary(im, ACCEL_UNARY_FLOOR, to);
 	}
-	at = v_shaped_to(im, ACCEL_SHAPE_SQUEEZE, v_cast(im, to, ACCEL_HOST_S64), 1, &zero);
+	/* Of less than nothing, or of no number, there are too many. */
+	at = v_select(im, v_with(im, ACCEL_BINARY_GE, to, 0), to,
+		      v_number(im, ACCEL_HOST_F64, (double)INFINITY));
+	at = v_shaped_to(im, ACCEL_SHAPE_SQUEEZE, v_cast(im, at, ACCEL_HOST_S64), 1, &zero);
 	at = v_cast(im, v_iota(im, at), ACCEL_HOST_F64);
 	if (coord != COORD_CROP)
 		return places_of(im, coord, at, from, to, size, scale);

@@ -573,6 +573,28 @@ static void test_no_rows(void **arg)
 		}
 }
 
+/* Numbers that are no scales and no sizes are errors, also where places are computed. */
+static void test_no_scales(void **arg)
+{
+	static const float x[4], scales[][4] = { { 1, 1, -1, 1 }, { 1, 1, NAN, 1 } };
+	static const double d[4];
+	uint32_t i, smooth;
+
+	for (i = 0; i < 3; i++)
+		for (smooth = 0; smooth < 2; smooth++) {
+			struct tested *t = BEGIN(*arg, IO("x", smooth ? F32 : F64,
+						 smooth ? (const void *)x : d, 1, 1, 2, 2),
+						 IO("s", F32, scales[i % 2], 4),
+						 IO("to", S64, DIMS(1, 1, -1, 2), 4));
+			struct bytes n = op(NULL, "Resize", i < 2 ? "x - s" : "x - - to", "y");
+
+			attr_text(&n, "mode", "linear");
+			attr_int(&n, "antialias", smooth);
+			add_op(t, &n);
+			must_fail(t, -EINVAL, "node y (Resize)");
+		}
+}
+
 /* --- quantised images, whose channels may be last -------------------------------------------- */
 
 enum { QN = 2, QC = 4, QH = 4, QW = 3, QG = 2, QM = 6, QK = 2 };
@@ -704,6 +726,7 @@ int main(void)
 		TEST(test_no_weights), TEST(test_one_number), TEST(test_half_bytes),
 		TEST(test_rows_once), TEST(test_bounds), TEST(test_channels_last),
 		TEST(test_no_rows),
+		TEST(test_no_scales),
 	};
 
 	return cmocka_run_group_tests_name("onnx_regions", tests, NULL, NULL);

@@ -512,6 +512,28 @@ static void test_kept_sizes(void **arg)
 	GIVES(t, IO("y", F32, ((float[]){ 3.625f, 5.375f }), 1, 2));
 }
 
+/* Of sizes that keep proportions those that are no sizes are errors when they are known. */
+static void test_bounds_wrong(void **arg)
+{
+	static const int64_t bad[][2] = { { 7, -1 }, { 0, 7 }, { -1, -1 } };
+	static const float x[4];
+	uint32_t i, smooth;
+
+	for (i = 0; i < COUNT(bad); i++)
+		for (smooth = 0; smooth < 2; smooth++) {
+			struct tested *t = BEGIN(*arg, IO("x", F32, x, 2, 2),
+						 IO("to", S64, bad[i], 2));
+			struct bytes n = op(NULL, "Resize", "x - - to", "y");
+
+			attr_text(&n, "mode", "linear");
+			attr_int(&n, "antialias", smooth);
+			attr_text(&n, "keep_aspect_ratio_policy",
+				  i ? "not_larger" : "not_smaller");
+			add_op(t, &n);
+			must_fail(t, -EINVAL, "node y (Resize)");
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -519,6 +541,7 @@ int main(void)
 		TEST(test_outputs), TEST(test_batches), TEST(test_no_iteration),
 		TEST(test_columns), TEST(test_columns_wrong), TEST(test_axis),
 		TEST(test_blurred), TEST(test_kept_sizes),
+		TEST(test_bounds_wrong),
 	};
 
 	return cmocka_run_group_tests_name("onnx_sequence", tests, NULL, NULL);
