@@ -77,7 +77,7 @@ static int read_columns(struct import *im, struct columns *c)
 {
 	const struct ref *sizes = &im->in[1], *blocks = &im->in[2];
 	int64_t image[3], block[3];
-	uint32_t i, n, rest, ones;
+	uint32_t i, n, rest, ones, least;
 	int ret;
 
 	for (i = 1; i <= 2; i++)
@@ -102,9 +102,14 @@ static int read_columns(struct import *im, struct columns *c)
 		rest = v_with(im, ACCEL_BINARY_MUL, rest, c->w.dilation[i]);
 		rest = v_binary(im, ACCEL_BINARY_SUB, c->padded[i], rest);
 		rest = v_with(im, ACCEL_BINARY_ADD, rest, -1);
-		/* None where a block reaches further than the image, which then does not fit */
 		ones = v_with(im, ACCEL_BINARY_QUOT, rest, c->w.stride[i]);
 		ones = v_with(im, ACCEL_BINARY_ADD, ones, 1);
+		/*
+		 * None where a block reaches further than the image, or one of both has no size,
+		 * which then does not fit
+		 */
+		least = v_binary(im, ACCEL_BINARY_MIN, c->image[i], c->block[i]);
+		rest = v_binary(im, ACCEL_BINARY_MIN, rest, v_with(im, ACCEL_BINARY_ADD, least, -1));
 		c->steps[i] = v_select(im, v_with(im, ACCEL_BINARY_LT, rest, 0),
 				       v_number(im, ACCEL_HOST_S64, 0), ones);
 	}
