@@ -48,7 +48,7 @@ static uint32_t weights(struct import *im, const struct accel_resize_desc *d, ui
 	w = v_binary(im, ACCEL_BINARY_MUL, v_binary(im, ACCEL_BINARY_SUB, k, at), narrow);
 	w = filtered(im, d, w);
 	last = v_with(im, ACCEL_BINARY_ADD, v_cast(im, count, ACCEL_HOST_F64), -1);
-	if (d->flags & ACCEL_RESIZE_EXCLUDE) {
+	if (im_int(im, "exclude_outside", 0)) {
 		in = v_binary(im, ACCEL_BINARY_AND, v_with(im, ACCEL_BINARY_GE, k, 0),
 			      v_binary(im, ACCEL_BINARY_LE, k, last));
 		w = v_select(im, in, w, v_number(im, ACCEL_HOST_F64, 0));

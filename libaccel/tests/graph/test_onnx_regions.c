@@ -554,6 +554,17 @@ static void test_bounds(void **arg)
 	GIVES(t, IO("y", F32, x, 4, 6));
 }
 
+/* Neighbours outside do not count, of a blurred line as of others. */
+static void test_outside(void **arg)
+{
+	static const float x[] = { 1, 2, 3, 4 };
+	struct tested *t = BEGIN(*arg, IO("x", F32, x, 4), CONST("to", S64, DIMS(2), 1));
+
+	t->bound = 0.00001;
+	add_resize(t, "x - - to", "y", "linear", true);
+	GIVES(t, IO("y", F32, ((float[]){ 12.f / 7, 23.f / 7 }), 2));
+}
+
 /* So small a part of an image has no rows. */
 static void test_no_rows(void **arg)
 {
@@ -727,6 +738,7 @@ int main(void)
 		TEST(test_rows_once), TEST(test_bounds), TEST(test_channels_last),
 		TEST(test_no_rows),
 		TEST(test_no_scales),
+		TEST(test_outside),
 	};
 
 	return cmocka_run_group_tests_name("onnx_regions", tests, NULL, NULL);
