@@ -340,7 +340,7 @@ static uint32_t places_of(struct import *im, uint32_t coord, uint32_t at, uint32
 	at = v_with(im, ACCEL_BINARY_ADD, at, -0.5);
 	if (coord == ACCEL_COORD_PYTORCH_HALF_PIXEL)
 		return v_select(im, v_with(im, ACCEL_BINARY_GT, to, 1), at,
-				v_number(im, ACCEL_HOST_F64, -0.5));
+				v_number(im, ACCEL_HOST_F64, 0));
 	return at;
 }
 

@@ -565,6 +565,19 @@ static void test_outside(void **arg)
 	GIVES(t, IO("y", F32, ((float[]){ 12.f / 7, 23.f / 7 }), 2));
 }
 
+/* One alone is at place 0, whoever computes it. */
+static void test_one_place(void **arg)
+{
+	static const float x[] = { 0, 1, 4, 2 };
+	static const double d[] = { 0, 1, 4, 2 };
+	struct tested *t = BEGIN(*arg, IO("x", F32, x, 4), IO("d", F64, d, 4),
+				 CONST("to", S64, DIMS(1), 1));
+
+	add_resize(t, "x - - to", "y", "cubic", false);
+	add_resize(t, "d - - to", "z", "cubic", false);
+	GIVES(t, IO("y", F32, x, 1), IO("z", F64, d, 1));
+}
+
 /* So small a part of an image has no rows. */
 static void test_no_rows(void **arg)
 {
@@ -739,6 +752,7 @@ int main(void)
 		TEST(test_no_rows),
 		TEST(test_no_scales),
 		TEST(test_outside),
+		TEST(test_one_place),
 	};
 
 	return cmocka_run_group_tests_name("onnx_regions", tests, NULL, NULL);
