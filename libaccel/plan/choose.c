@@ -188,7 +188,7 @@ void choose(struct choices *all, const struct request *req)
 
 /*
  * The bandwidth in the estimate is that of the chip. In process, where caches hold most
- * weights, use the chosen engine's algorithm with the least arithmetic, as its kernels do it.
+ * weights, use the chosen engine's algorithm that the kernels are fastest with.
  */
 static void choose_in_process(struct choices *all, const struct request *req)
 {

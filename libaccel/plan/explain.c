@@ -51,10 +51,16 @@ static void describe(const struct choices *all, uint32_t index,
 	else if (way->unwanted)
 		snprintf(c->text, sizeof(c->text), "expected to take %.1f us, but %s",
 			 us(p->estimate_ns), way->unwanted);
+	else if (req->reproducible && choice_eligible(all, choice, req) &&
+		 p->estimate_ns < best->p.estimate_ns)
+		snprintf(c->text, sizeof(c->text),
+			 "expected to take %.1f us, but %s on %s is taken for any number of rows",
+			 us(p->estimate_ns), choice_algorithm(all, best),
+			 accel_engine_name(best->engine->info.engine));
 	else if (all->chosen < all->count && best->engine == choice->engine &&
 		 p->estimate_ns < best->p.estimate_ns)
 		snprintf(c->text, sizeof(c->text),
-			 "expected to take %.1f us, but in process %s, which has less arithmetic, is faster",
+			 "expected to take %.1f us, but the kernels of this process are faster with %s",
 			 us(p->estimate_ns), choice_algorithm(all, best));
 	else if (all->chosen == all->count)
 		snprintf(c->text, sizeof(c->text),

@@ -632,11 +632,44 @@ static void test_cost(void **state)
 	accel_device_unref(dev);
 }
 
+/* Where the number of rows must not matter, what would be faster is not said to take longer. */
+static void test_any_rows(void **state)
+{
+	const int64_t image[4] = { 1, 64, 32, 32 }, filters[4] = { 64, 64, 3, 3 };
+	struct accel_ctx_opts opts = ACCEL_CTX_OPTS_INIT;
+	struct accel_conv_desc c = ACCEL_CONV_DESC_INIT;
+	const struct accel_candidate *best;
+	struct answers all = { 0 };
+	struct accel_device *dev;
+	struct accel_ctx *ctx;
+	uint32_t i, n = 0;
+
+	(void)state;
+	opts.flags = ACCEL_CTX_REPRODUCIBLE;
+	assert_int_equal(accel_device_open("sw:m1", NULL, &dev), 0);
+	assert_int_equal(accel_ctx_create(dev, &opts, &ctx), 0);
+	c.a = c.d = accel_tensor_dense(NULL, ACCEL_F32, 4, image);
+	c.b = accel_tensor_dense(NULL, ACCEL_F32, 4, filters);
+	c.pad_before[0] = c.pad_before[1] = c.pad_after[0] = c.pad_after[1] = 1;
+	assert_int_equal(accel_explain(ctx, &c.hdr, collect, &all), 0);
+	best = chosen(&all);
+	assert_non_null(best);
+	for (i = 0; i < all.count; i++) {
+		if (all.c[i].verdict != ACCEL_POSSIBLE || all.c[i].estimate_ns >= best->estimate_ns)
+			continue;
+		assert_non_null(strstr(all.c[i].text, "is taken for any number of rows"));
+		n++;
+	}
+	assert_true(n > 0);
+	accel_ctx_destroy(ctx);
+	accel_device_unref(dev);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_kernels), cmocka_unit_test(test_cost),
-		cmocka_unit_test(test_later),
+		cmocka_unit_test(test_later), cmocka_unit_test(test_any_rows),
 		cmocka_unit_test(test_bf16), cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_choice), cmocka_unit_test(test_crossover),
 		cmocka_unit_test(test_instances), cmocka_unit_test(test_stop),
