@@ -62,7 +62,10 @@ static uint64_t lazy_bytes(const struct sw_job *job, uint32_t op)
 	return sum;
 }
 
-/* Ask for the pages of a range that are absent; false: there are none. */
+/*
+ * Ask for the pages of a range; false: none is absent. Of a file that the user does not own and may
+ * not write to, mincore() says so in any case, so it only tells whether the next run should ask.
+ */
 static bool ask_for(uint64_t addr, uint64_t bytes)
 {
 	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -78,7 +81,7 @@ static bool ask_for(uint64_t addr, uint64_t bytes)
 			break;
 		for (i = 0; i * page < n && there[i] & 1; i++)
 			;
-		if (i * page < n && !madvise(piece, n, MADV_WILLNEED))
+		if (!madvise(piece, n, MADV_WILLNEED) && i * page < n)
 			asked = true;
 	}
 	return asked;

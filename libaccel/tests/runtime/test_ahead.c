@@ -152,6 +152,23 @@ static void run_faulty(struct rt *rt, struct accel_job *job)
 	accel_fence_unref(fence);
 }
 
+/* To a user who may only read the file all of it seems to be in memory; it is asked for as well. */
+static void reads_of_another(struct rt *rt, struct file *f, struct accel_bo *work)
+{
+	struct accel_job *job = rt_job(rt->ctx, 0);
+
+	add_product(job, work, f->bos[OTHER], SIDE);
+	add_fault(job, work);
+	add_product(job, work, f->bos[NEXT], SIDE);
+	assert_int_equal(posix_fadvise(f->fd, NEXT * BYTES, BYTES, POSIX_FADV_DONTNEED), 0);
+	assert_true(is_absent(f, OTHER) && is_absent(f, NEXT));
+	assert_int_equal(seteuid(65534), 0);
+	run_faulty(rt, job);
+	assert_int_equal(seteuid(0), 0);
+	assert_true(arrives(f, NEXT));
+	accel_job_destroy(job);
+}
+
 static void test_ahead(void **state)
 {
 	struct rt *rt = *state;
@@ -187,6 +204,8 @@ static void test_ahead(void **state)
 	run_faulty(rt, other);
 	assert_true(is_absent(&f, OTHER));
 	accel_job_destroy(other);
+	if (!geteuid())
+		reads_of_another(rt, &f, work);
 	accel_job_destroy(job);
 	accel_bo_unref(work);
 	close_file(&f);
