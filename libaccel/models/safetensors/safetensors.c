@@ -252,7 +252,10 @@ int safetensors_index(struct store *store, const char *path, struct mapping *map
 	}
 	json_object_object_foreach(files, name, o) {
 		(void)name;
-		if (!ret && !json_object_is_type(o, json_type_string))
+		/* A name ends where it ends, not at a zero in it. */
+		if (!ret && (!json_object_is_type(o, json_type_string) ||
+			     strlen(json_object_get_string(o)) !=
+			     (size_t)json_object_get_string_len(o)))
 			ret = stored_fail(error, -EBADMSG, "%.100s: no file", name);
 		if (!ret)
 			ret = read_file(store, path, json_object_get_string(o), &count, error);

@@ -252,6 +252,8 @@ static void test_index(void **arg)
 	assert_int_equal(stored_open(path_of("index.json"), &s, &e), -EPERM);
 	write_text("index.json", "{\"weight_map\":{\"a\":\"none.safetensors\"}}");
 	assert_int_equal(stored_open(path_of("index.json"), &s, &e), -ENOENT);
+	write_text("index.json", MAP("\"a\":\"one.safetensors\\u0000x\""));
+	assert_int_equal(stored_open(path_of("index.json"), &s, &e), -EBADMSG);
 	/* A tensor that two files have */
 	write_file("two.safetensors", &o);
 	write_text("index.json", MAP(IN("a", "one") "," IN("b", "two")));
