@@ -979,6 +979,37 @@ static void test_bad_logits(void **state)
 	}
 }
 
+/* Look-up expects a token that never comes, where the memory for tokens ends: none is read. */
+static void test_bad_logits_expected(void **state)
+{
+	struct accel_generator_opts opts = ACCEL_GENERATOR_OPTS_INIT;
+	struct accel_request q = ACCEL_REQUEST_INIT;
+	struct accel_event event = ACCEL_EVENT_INIT;
+	float *table = noise_floats(1, NET_VOCAB * NET_VOCAB);
+	int32_t text[63] = { 3, 4, 9 };
+	struct accel_generator *g;
+	uint64_t id;
+	int32_t i;
+
+	table[3 * NET_VOCAB + 4] = 9;
+	table[4 * NET_VOCAB + 9] = INFINITY;
+	for (i = 3; i < 62; i++)
+		text[i] = 10 + i / 2;
+	text[62] = 3;
+	opts.lookup = 4;
+	g = table_model(*state, table, true, &opts);
+	q.tokens = text;
+	q.count = 63;
+	assert_int_equal(accel_generator_submit(g, &q, &id), 0);
+	assert_int_equal(accel_generator_next(g, id, &event), 0);
+	assert_int_equal(event.kind, ACCEL_EVENT_TOKEN);
+	assert_int_equal(event.token, 4);
+	assert_int_equal(accel_generator_next(g, id, &event), 0);
+	assert_int_equal(event.kind, ACCEL_EVENT_END);
+	assert_int_equal(event.error, -EDOM);
+	accel_generator_destroy(g);
+}
+
 static void test_mistakes(void **state)
 {
 	struct accel_compile_opts compile = ACCEL_COMPILE_OPTS_INIT;
@@ -1054,6 +1085,7 @@ int main(void)
 		TEST(test_nested),
 		TEST(test_records),
 		TEST(test_bad_logits),
+		TEST(test_bad_logits_expected),
 		TEST(test_mistakes),
 		TEST(test_together),
 	};
