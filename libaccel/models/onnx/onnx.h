@@ -179,6 +179,7 @@ struct domain {
  * struct made - a constant that was made of another one, for all nodes that read it
  * @from: the other's data
  * @bits: of numbers in it
+ * @row: bytes from one of its rows to the next, 0: no byte ends a row
  * @type: of this one
  * @rank: dimensions
  * @dims: their sizes
@@ -187,6 +188,7 @@ struct domain {
 struct made {
 	const void *from;
 	uint32_t bits;
+	uint64_t row;
 	uint32_t type;
 	uint32_t rank;
 	int64_t dims[ACCEL_GRAPH_MAX_RANK];

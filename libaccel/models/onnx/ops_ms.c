@@ -69,7 +69,8 @@ static int take_nbits(struct import *im, struct nbits *w)
 static uint32_t unpacked(struct import *im, const struct nbits *w, const void *data, int64_t row,
 			 int64_t cols)
 {
-	struct made made = { data, (uint32_t)w->bits, ACCEL_U8, 2, { w->n, cols }, NO_VALUE };
+	struct made made = { data, (uint32_t)w->bits, (uint64_t)row, ACCEL_U8, 2, { w->n, cols },
+			     NO_VALUE };
 	const uint8_t *from = data;
 	uint32_t out = NO_VALUE;
 	uint8_t *list, *to;
@@ -123,7 +124,7 @@ static int signed_rows(struct import *im, const struct nbits *w, uint32_t *out)
 	size_t row = (size_t)(w->k * w->bits / 8), i;
 	size_t step = (size_t)(w->blocks * w->block * w->bits / 8);
 	const uint8_t *from = im->in[1].data, flip = w->bits == 4 ? 0x88 : 0x80;
-	struct made made = { from, (uint32_t)w->bits, w->bits == 4 ? ACCEL_S4 : ACCEL_S8, 2,
+	struct made made = { from, (uint32_t)w->bits, step, w->bits == 4 ? ACCEL_S4 : ACCEL_S8, 2,
 			     { w->n, w->k }, NO_VALUE };
 	uint8_t *to;
 	int64_t n;
@@ -142,8 +143,8 @@ static int block_zeros(struct import *im, const struct nbits *w, uint32_t *out)
 {
 	const struct ref *z = &im->in[3];
 	int64_t row = (w->blocks * w->bits + 7) / 8, n, i;
-	struct made made = { z->data, (uint32_t)w->bits, ACCEL_S32, 2, { w->n, w->blocks },
-			     NO_VALUE };
+	struct made made = { z->data, (uint32_t)w->bits, (uint64_t)row, ACCEL_S32, 2,
+			     { w->n, w->blocks }, NO_VALUE };
 	const uint8_t *from = z->data;
 	int32_t *to;
 

@@ -355,8 +355,8 @@ bool tensor_made(const struct import *im, const struct made *like, uint32_t *val
 	const struct made *m;
 
 	for (m = im->made; m && m < im->made + im->made_count; m++)
-		if (m->from == like->from && m->bits == like->bits && m->type == like->type &&
-		    m->rank == like->rank &&
+		if (m->from == like->from && m->bits == like->bits && m->row == like->row &&
+		    m->type == like->type && m->rank == like->rank &&
 		    !memcmp(m->dims, like->dims, m->rank * sizeof(m->dims[0]))) {
 			*value = m->value;
 			return true;
