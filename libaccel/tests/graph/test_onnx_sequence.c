@@ -541,6 +541,101 @@ static void test_bounds_wrong(void **arg)
 		}
 }
 
+/* --- images whose proportions are kept, and what is no size ---------------------------------- */
+
+static void add_resize(struct tested *t, const char *in, const char *out, const char *mode,
+		       bool smooth)
+{
+	struct bytes n = op(NULL, "Resize", in, out);
+
+	attr_text(&n, "mode", mode);
+	attr_int(&n, "antialias", smooth);
+	attr_text(&n, "coordinate_transformation_mode", "pytorch_half_pixel");
+	attr_text(&n, "keep_aspect_ratio_policy", "not_smaller");
+	attr_int(&n, "exclude_outside", smooth);
+	add_op(t, &n);
+}
+
+/* A dimension that has the size of its bound changes if the proportions want it. */
+static void test_bounds(void **arg)
+{
+	float x[24];
+	struct tested *t;
+	uint32_t i;
+
+	for (i = 0; i < 24; i++)
+		x[i] = 1;
+	t = BEGIN(*arg, IO("x", F32, x, 2, 3), CONST("to", S64, DIMS(2, 6), 2));
+	t->bound = 0.00001;
+	add_resize(t, "x - - to", "y", "linear", true);
+	GIVES(t, IO("y", F32, x, 4, 6));
+}
+
+/* Neighbours outside do not count, of a blurred line as of others. */
+static void test_outside(void **arg)
+{
+	static const float x[] = { 1, 2, 3, 4 };
+	struct tested *t = BEGIN(*arg, IO("x", F32, x, 4), CONST("to", S64, DIMS(2), 1));
+
+	t->bound = 0.00001;
+	add_resize(t, "x - - to", "y", "linear", true);
+	GIVES(t, IO("y", F32, ((float[]){ 12.f / 7, 23.f / 7 }), 2));
+}
+
+/* One alone is at place 0, whoever computes it. */
+static void test_one_place(void **arg)
+{
+	static const float x[] = { 0, 1, 4, 2 };
+	static const double d[] = { 0, 1, 4, 2 };
+	struct tested *t = BEGIN(*arg, IO("x", F32, x, 4), IO("d", F64, d, 4),
+				 CONST("to", S64, DIMS(1), 1));
+
+	add_resize(t, "x - - to", "y", "cubic", false);
+	add_resize(t, "d - - to", "z", "cubic", false);
+	GIVES(t, IO("y", F32, x, 1), IO("z", F64, d, 1));
+}
+
+/* So small a part of an image has no rows. */
+static void test_no_rows(void **arg)
+{
+	static const char *const modes[] = { "nearest", "linear", "cubic" };
+	static const float x[4], part[] = { 1, 1, 0.25f, 1 };
+	uint32_t i, late;
+
+	for (i = 0; i < 3; i++)
+		for (late = 0; late < 2; late++) {
+			struct tested *t = BEGIN(*arg, IO("x", F32, x, 1, 1, 2, 2),
+						 { "s", F32, 1, { 4 }, part, !late, NULL });
+			struct bytes n = op(NULL, "Resize", "x - s", "y");
+
+			attr_text(&n, "mode", modes[i]);
+			add_op(t, &n);
+			GIVES(t, IO("y", F32, x, 1, 1, 0, 2));
+		}
+}
+
+/* Numbers that are no scales and no sizes are errors, also where places are computed. */
+static void test_no_scales(void **arg)
+{
+	static const float x[4], scales[][4] = { { 1, 1, -1, 1 }, { 1, 1, NAN, 1 } };
+	static const double d[4];
+	uint32_t i, smooth;
+
+	for (i = 0; i < 3; i++)
+		for (smooth = 0; smooth < 2; smooth++) {
+			struct tested *t = BEGIN(*arg, IO("x", smooth ? F32 : F64,
+						 smooth ? (const void *)x : d, 1, 1, 2, 2),
+						 IO("s", F32, scales[i % 2], 4),
+						 IO("to", S64, DIMS(1, 1, -1, 2), 4));
+			struct bytes n = op(NULL, "Resize", i < 2 ? "x - s" : "x - - to", "y");
+
+			attr_text(&n, "mode", "linear");
+			attr_int(&n, "antialias", smooth);
+			add_op(t, &n);
+			must_fail(t, -EINVAL, "node y (Resize)");
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -549,6 +644,8 @@ int main(void)
 		TEST(test_columns), TEST(test_columns_wrong), TEST(test_axis),
 		TEST(test_blurred), TEST(test_kept_sizes),
 		TEST(test_bounds_wrong),
+		TEST(test_bounds), TEST(test_outside), TEST(test_one_place), TEST(test_no_rows),
+		TEST(test_no_scales),
 	};
 
 	return cmocka_run_group_tests_name("onnx_sequence", tests, NULL, NULL);
