@@ -18,7 +18,7 @@ setup() {
 teardown() {
 	rm -rf /results/larger
 	[ ! -d /sys/fs/cgroup/larger ] || rmdir /sys/fs/cgroup/larger
-	load_modules
+	load_modules && settle
 }
 
 # The node may be used as soon as its group is set

@@ -13,6 +13,7 @@ setup() {
 teardown() {
 	[ ${#clients[@]} = 0 ] || kill "${clients[@]}" 2>/dev/null || true
 	wait
+	settle
 }
 
 # busy ENGINE: a client that keeps an engine busy; its process is the last of $clients

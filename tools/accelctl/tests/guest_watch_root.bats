@@ -18,8 +18,9 @@ teardown() {
 	[ ${#started[@]} = 0 ] || kill -9 "${started[@]}" 2>/dev/null || true
 	wait
 	for dir in /sys/kernel/tracing/instances/accelctl-*; do
-		[ ! -d "$dir" ] || rmdir "$dir"
+		[ ! -d "$dir" ] || rmdir "$dir" || return 1
 	done
+	settle
 }
 
 # trace_begin: trace into t.json; goes on once events are let through, as $tracer. A shell starts what is in the

@@ -46,15 +46,41 @@ interrupt() {
 	stderr=$(<"$BATS_TEST_TMPDIR/stderr")
 }
 
-# json FILTER...: the output is JSON, and each filter is true of it; jq starts once, unless one is not
+# json FILTER...: the output is JSON, one document or more, and each filter is true of each of them. This is looked at when
+# the test ends, for all its outputs by one jq, since that takes longer to start than to answer.
 json() {
-	local filter all=
-	for filter; do all+=,last\($filter\); done
-	if ! jq -e "[${all#,}] | length == $# and all" >/dev/null <<<"$output"; then
-		for filter; do jq -e "$filter" >/dev/null <<<"$output" || echo "not true: $filter"; done
-		echo "of: $output"
-		return 1
-	fi
+	printf '%s\n"end of output"\n' "$output" >>"$BATS_TEST_TMPDIR/.outputs"
+	printf '%s\0' "${BASH_LINENO[0]}" $# "$@" >>"$BATS_TEST_TMPDIR/.filters"
+}
+
+# settle: what json was asked in this test is so; a teardown of one's own has to call this
+settle() {
+	local asked program='' wrong i at=0 of=0
+	[ -e "$BATS_TEST_TMPDIR/.filters" ] || return 0
+	mapfile -d '' asked <"$BATS_TEST_TMPDIR/.filters"
+	while [ $at -lt ${#asked[@]} ]; do
+		for ((i = 1; i <= (asked[at + 1] ? asked[at + 1] : 1); i++)); do
+			program+=", (\$of[$of] | wants($at; $((at + 1 + i)); ${asked[at + 1 + i]:-true}))"
+		done
+		at=$((at + 2 + asked[at + 1])) of=$((of + 1))
+	done
+	wrong=$(jq -nr --args 'def wants($line; $text; filter):
+			if try (length > 0 and all(.[]; [last(filter)] | length == 1 and all)) catch false then empty
+			else "line \($ARGS.positional[$line]): not true: \($ARGS.positional[$text] // "that it is JSON")", "of: \(.[])" end;
+		(reduce inputs as $one ([[]]; if $one == "end of output" then . + [[]] else .[-1] += [$one] end)) as $of | empty'"$program" \
+		"${asked[@]}" <"$BATS_TEST_TMPDIR/.outputs" 2>&1) || wrong+=$'\n'"of: $(<"$BATS_TEST_TMPDIR/.outputs")"
+	rm "$BATS_TEST_TMPDIR/.filters" "$BATS_TEST_TMPDIR/.outputs"
+	echo "$wrong"
+	[ -z "$wrong" ]
+}
+
+teardown() {
+	settle
+}
+
+# Nothing is asked in vain.
+teardown_file() {
+	[ -z "$(find "$BATS_RUN_TMPDIR/test" -name .filters)" ]
 }
 
 # has TEXT WORD: TEXT contains WORD

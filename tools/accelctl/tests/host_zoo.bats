@@ -14,6 +14,7 @@ setup_file() {
 
 teardown() {
 	rm -rf "$ZOO"/*.bin "$XDG_CACHE_HOME"
+	settle
 }
 
 # agrees NAME BOUND LEVEL
