@@ -12,6 +12,18 @@ setup() {
 commands='list info doctor top ps bo jobs health coredump power reset trace run explain tune help version'
 forms='list|info|doctor|top|ps|bo|jobs|health|coredump|power get|power set|reset|trace|run gemm|run conv|run attention|explain gemm|explain conv|explain attention|tune list|tune run gemm|tune run conv|tune run attention|tune export|tune prune|tune verify|help|version'
 
+@test "json: one wrong output of several is found, as is none, half a one, and an answer that is none" {
+	local wrong
+	for wrong in '' '{"a": ' '{"a": false}' '{"a": []}' '{"a": false} {"a": true}'; do
+		for output in '{"a": true}' "$wrong" '{"a": true}'; do
+			json '.a | if type == "array" then .[] else . end' 'type == "object"'
+		done
+		run settle
+		[ "$status" = 1 ]
+		[ -n "$output" ]
+	done
+}
+
 @test "without a command it shows help on stderr and fails" {
 	ctl 2
 	[ -z "$output" ]
@@ -69,8 +81,7 @@ forms='list|info|doctor|top|ps|bo|jobs|health|coredump|power get|power set|reset
 @test "no line of help is longer than a terminal is wide" {
 	for c in $commands; do
 		ctl 0 help "$c"
-		long=$(awk 'length > 100' <<<"$output")
-		[ -z "$long" ]
+		[[ ! $output =~ [^$'\n']{101} ]]
 	done
 }
 
@@ -202,29 +213,29 @@ forms='list|info|doctor|top|ps|bo|jobs|health|coredump|power get|power set|reset
 @test "the manual page has every command, option and exit status" {
 	accelctl help --man | sed 's/\\-/-/g; s/\\f[BIR]//g' >page
 	IFS='|' read -ra all <<<"$forms"
-	for c in "${all[@]}"; do
-		grep -q "^\.SS accelctl $c" page
-	done
+	text=$'\n'$(<page)
+	for c in "${all[@]}"; do has "$text" $'\n.SS accelctl '"$c"; done
 	page=" $(grep -oE -- '(^|, )--[a-z0-9-]+( |$)' page | tr ',\n' ' ') "
 	for c in $commands; do
 		for o in $(accelctl help "$c" | grep -oE '^ +(-., )?--[a-z0-9-]+' | grep -oE -- '--[a-z0-9-]+'); do
 			[[ $page == *" $o "* ]] || { echo "$o of $c is missing"; return 1; }
 		done
 	done
-	sed -n '/^\.SH EXIT STATUS/,/^\.SH ENV/p' page >statuses
-	for s in 0 1 2 3 4 5 6 7 8 9 130; do grep -qx "\.B $s" statuses; done
+	text=${text#*$'\n.SH EXIT STATUS\n'} text=${text%%$'\n.SH ENV'*}
+	for s in 0 1 2 3 4 5 6 7 8 9 130; do has "$text" $'\n.B '"$s"$'\n'; done
 }
 
 # --- completion ---------------------------------------------------------------------------------------------------
 
 # complete_line LINE: what the shell offers at the end of LINE, one a line
 complete_line() {
+	[ -e completion.bash ] || accelctl help --completion >completion.bash
 	bash --norc -c '
-		eval "$(accelctl help --completion)"
+		. ./completion.bash
 		complete -p accelctl >/dev/null || exit 1
 		COMP_LINE=$1 COMP_POINT=${#1}
 		# As readline splits words: at blanks, and at colons, which are words too.
-		read -ra COMP_WORDS <<<"$(sed "s/:/ : /g" <<<"$1")"
+		read -ra COMP_WORDS <<<"${1//:/ : }"
 		[[ $1 != *" " ]] || COMP_WORDS+=("")
 		[[ $1 != *: ]] || COMP_WORDS+=("")
 		COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
@@ -232,12 +243,13 @@ complete_line() {
 		printf "%s\n" "${COMPREPLY[@]}"' bash "$1"
 }
 
+# offers LINE WORD...: the words are among what the shell offers, which is $got
 offers() {
-	local line=$1 got word
+	local line=$1 word
 	shift
 	got=$(complete_line "$line")
-	for word in "$@"; do
-		grep -qxF -- "$word" <<<"$got" || { echo "'$line' offers no '$word', but: $got"; return 1; }
+	for word; do
+		[[ $'\n'$got$'\n' == *$'\n'"$word"$'\n'* ]] || { echo "'$line' offers no '$word', but: $got"; return 1; }
 	done
 }
 
@@ -287,12 +299,14 @@ offers() {
 	[ -z "$(complete_line 'accelctl run gemm -m ')" ]
 }
 
+# Options that do not exist, and values that cannot be, are found before --help is done.
 @test "everything that completion offers is taken" {
+	local all c o v given
 	IFS='|' read -ra all <<<"$forms"
 	for c in "${all[@]}"; do
 		offers "accelctl $c -" --json
-		for o in $(complete_line "accelctl $c -"); do
-			# Options that do not exist are found before --help is done
+		given=()
+		for o in $got; do
 			case $o in
 			-[gmnki]|-r|--batch|--samples|--interval|--time|--buffer|--max-clock|--min-clock|--autosuspend|--group|--seed|--repeat|--threads|--timeout|--p0|--p1|--alpha|--beta) v=16 ;;
 			--channels|--height|--width|--filters|--size|--stride|--dilation|--pad|--groups) v=16 ;;
@@ -317,8 +331,9 @@ offers() {
 			*:--mode) v=balanced ;;
 			*:--governor) v=x ;;
 			esac
-			# shellcheck disable=SC2086 # words
-			ctl 0 $c $o $v --help
+			given+=("$o" ${v:+"$v"})
 		done
+		# shellcheck disable=SC2086 # words
+		ctl 0 $c "${given[@]}" --help
 	done
 }
