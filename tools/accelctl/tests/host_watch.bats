@@ -15,7 +15,7 @@ setup() {
 put() {
 	local file=$root/$1
 	shift
-	mkdir -p "$(dirname "$file")"
+	[ -d "${file%/*}" ] || mkdir -p "${file%/*}"
 	printf '%b\n' "$@" >"$file"
 }
 
@@ -30,9 +30,15 @@ fdinfo() {
 	mv new "$root/proc/$1/fdinfo/$2"
 }
 
-# The files of a system with accel0, two engines, two clients one of which two processes share
+# The files of a system with accel0, two engines, two clients one of which two processes share; made once, and copied
 lay_out() {
-	local dev=$root/sys/devices/platform/uma.0
+	cp -aT --remove-destination "$BATS_FILE_TMPDIR/root" "$root"
+}
+
+setup_file() {
+	local root=$BATS_FILE_TMPDIR/root dev
+	dev=$root/sys/devices/platform/uma.0
+	cd "$BATS_FILE_TMPDIR" || exit
 	mkdir -p "$root/sys/class/accel" "$root/sys/bus/platform/drivers/uma" "$dev/accel/accel0" "$root/sys/module/uma"
 	ln -s ../../devices/platform/uma.0/accel/accel0 "$root/sys/class/accel/accel0"
 	ln -s ../.. "$dev/accel/accel0/device"
