@@ -58,11 +58,15 @@ struct blob *blob_ref(struct blob *blob)
 	return blob;
 }
 
+/* Less than this stays: to call the kernel and to bring the pages back costs more. */
+#define REST_BYTES	(1u << 18)
+
 /**
  * blob_rest - let the pages of data that will not be read for a while go
  * @blob: data
  *
- * Pages of a file go, but for those that others have a part of; they come back by themselves.
+ * Pages of a file go, but for those that others have a part of, and small data; they come back
+ * by themselves.
  */
 void blob_rest(const struct blob *blob)
 {
@@ -70,7 +74,7 @@ void blob_rest(const struct blob *blob)
 	uintptr_t first = ((uintptr_t)blob->data + page - 1) / page * page;
 	uintptr_t end = ((uintptr_t)blob->data + blob->bytes) / page * page;
 
-	if (blob->mapped && first < end)
+	if (blob->mapped && first < end && blob->bytes >= REST_BYTES)
 		madvise((void *)first, end - first, MADV_DONTNEED);
 }
 

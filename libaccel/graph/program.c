@@ -13,7 +13,7 @@
 #include "watch.h"
 
 /* Constants from this size on are used where they lie. */
-#define IN_PLACE_BYTES	65536
+#define IN_PLACE_BYTES	8192
 
 /* --- constants --------------------------------------------------------------------- */
 
