@@ -83,6 +83,30 @@ teardown_file() {
 	[ -z "$(find "$BATS_RUN_TMPDIR/test" -name .filters)" ]
 }
 
+# py SCRIPT ARGUMENT...: what a script of this folder does, in one interpreter for all of a test, as that takes long to start
+py() {
+	local answer code
+	if [ -z "${py_in:-}" ]; then
+		coproc PY { exec python3 "$BATS_TEST_DIRNAME/serve.py" 3>&-; }
+		exec {py_in}>&"${PY[1]}" {py_out}<&"${PY[0]}"
+	fi
+	printf '%s\0' "$PWD" $# "$BATS_TEST_DIRNAME/$1" "${@:2}" >&"$py_in"
+	IFS= read -r -d '' -u "$py_out" answer
+	IFS= read -r -d '' -u "$py_out" code
+	printf '%s' "$answer"
+	return "$code"
+}
+
+# npy FILE DESCR SHAPE ORDER VALUE...: an array, values in the order of the file
+npy() {
+	py npy.py make "$@"
+}
+
+# values FILE: type, shape and elements of an array, by another reader than ours
+values() {
+	py npy.py show "$1"
+}
+
 # has TEXT WORD: TEXT contains WORD
 has() {
 	if [[ $1 != *"$2"* ]]; then

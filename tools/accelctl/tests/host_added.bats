@@ -15,17 +15,15 @@ setup_file() {
 
 setup() {
 	T=$BATS_TEST_TMPDIR
-	onnx=$BATS_TEST_DIRNAME/onnx.py
-	npy=$BATS_TEST_DIRNAME/npy.py
-	"$onnx" model "$T/own.onnx" x:f32:n,2 Relu my.ops.Scale,by=3 my.ops.Scale Neg
-	"$npy" make "$T/x.npy" '<f4' '(2, 2)' False 1 -2 3 4
+	py onnx.py model "$T/own.onnx" x:f32:n,2 Relu my.ops.Scale,by=3 my.ops.Scale Neg
+	py npy.py make "$T/x.npy" '<f4' '(2, 2)' False 1 -2 3 4
 	want="<f4 (2, 2) -6 0 -18 -24"
 }
 
 @test "a model runs with the manual's operator, at every level" {
 	for level in 0 3; do
 		ctl 0 model run "$T/own.onnx" -d sw --op "$LIB" --level $level --input "$T/x.npy" --dim n=2 --out "$T/y.npz"
-		[ "$("$npy" show "$T/y.npz" | sed 's/ -0/ 0/g')" = "$want" ]
+		[ "$(py npy.py show "$T/y.npz" | sed 's/ -0/ 0/g')" = "$want" ]
 	done
 	# A name alone is a file of this folder, not a library of the system.
 	cd "$(dirname "$LIB")"
@@ -52,11 +50,11 @@ setup() {
 	ctl 3 model run "$T/own.prog" -d sw
 	has "$stderr" "operators that were not added: my.ops.Scale"
 	ctl 0 model run "$T/own.prog" -d sw --op "$LIB" --dim n=2 --input "$T/x.npy" --out "$T/y.npz"
-	[ "$("$npy" show "$T/y.npz" | sed 's/ -0/ 0/g')" = "$want" ]
+	[ "$(py npy.py show "$T/y.npz" | sed 's/ -0/ 0/g')" = "$want" ]
 }
 
 @test "what the operator says is told, and objects that have none" {
-	"$onnx" model "$T/long.onnx" x:s64:2 my.ops.Scale
+	py onnx.py model "$T/long.onnx" x:s64:2 my.ops.Scale
 	run --separate-stderr accelctl model run "$T/long.onnx" -d sw --op "$LIB"
 	[ "$status" -ne 0 ]
 	has "$stderr" "(my.ops.Scale): it scales int64"

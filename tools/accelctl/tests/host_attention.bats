@@ -15,14 +15,6 @@ attention() {
 	json '.ok and .checked and .error_to_bound <= 1'
 }
 
-npy() {
-	python3 "$BATS_TEST_DIRNAME/npy.py" make "$@"
-}
-
-values() {
-	python3 "$BATS_TEST_DIRNAME/npy.py" show "$1"
-}
-
 # small ARGUMENT...: what comes out for one head of two elements, a query of zeros and three keys
 small() {
 	npy q.npy '<f4' '(1, 2)' False 0 0

@@ -16,14 +16,6 @@ conv() {
 	json '.ok and .checked and .error_to_bound <= 1'
 }
 
-npy() {
-	python3 "$BATS_TEST_DIRNAME/npy.py" make "$@"
-}
-
-values() {
-	python3 "$BATS_TEST_DIRNAME/npy.py" show "$1"
-}
-
 @test "all types: checked, with the keys that are promised" {
 	for t in fp32 fp16 bf16 int8; do
 		conv --dtype $t

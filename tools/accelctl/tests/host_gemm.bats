@@ -15,16 +15,6 @@ gemm() {
 	json '.ok and .checked and (.bound | type) == "number" and .max_rel_error <= .bound'
 }
 
-# npy FILE DESCR SHAPE ORDER VALUES: an array, values in the order of the file
-npy() {
-	python3 "$BATS_TEST_DIRNAME/npy.py" make "$@"
-}
-
-# values FILE: type, shape and elements of an array, by another reader than ours
-values() {
-	python3 "$BATS_TEST_DIRNAME/npy.py" show "$1"
-}
-
 @test "all types: checked, with the keys that are promised" {
 	for t in fp32 fp16 bf16 int8 int4; do
 		ctl 0 run gemm -d sw --dtype $t -m 67 -n 129 -k 255 --check --json
@@ -374,7 +364,7 @@ values() {
 @test "--compare finds one bit in an integer" {
 	gemm --dtype int8 -m 20 -n 30 -k 40 --out C.npy
 	ctl 0 run gemm -d sw --dtype int8 -m 20 -n 30 -k 40 --compare C.npy
-	python3 "$BATS_TEST_DIRNAME/npy.py" flip C.npy
+	py npy.py flip C.npy
 	ctl 8 run gemm -d sw --dtype int8 -m 20 -n 30 -k 40 --compare C.npy --json
 	json '.compare | .differing == 1 and .max_abs_error == 1 and .worst.row == 19 and .worst.column == 29'
 }

@@ -9,24 +9,22 @@ load helper
 setup() {
 	T=$BATS_TEST_TMPDIR
 	digits=$BATS_TEST_DIRNAME/../../../examples/digits
-	onnx=$BATS_TEST_DIRNAME/onnx.py
-	npy=$BATS_TEST_DIRNAME/npy.py
-	"$onnx" model "$T/same.onnx" x:f32:2,3 Identity
+	py onnx.py model "$T/same.onnx" x:f32:2,3 Identity
 }
 
 # gives MODEL ARGUMENT...: the values of the model's output
 gives() {
 	ctl 0 model run "$1" -d sw --out "$T/out.npz" "${@:2}"
-	"$npy" show "$T/out.npz"
+	py npy.py show "$T/out.npz"
 }
 
 @test "inputs come from .npy, .npz, .pb and .safetensors" {
-	"$npy" make "$T/x.npy" '<f4' '(2, 3)' False 1 2 3 4 5 -6.5
+	py npy.py make "$T/x.npy" '<f4' '(2, 3)' False 1 2 3 4 5 -6.5
 	want="<f4 (2, 3) 1 2 3 4 5 -6.5"
 	mkdir "$T/in" && cp "$T/x.npy" "$T/in/" && mv "$T/x.npy" "$T/in.npy"
 	(cd "$T/in" && python3 -m zipfile -c ../in.npz x.npy)
-	"$onnx" tensor "$T/in.pb" f32 2,3 1 2 3 4 5 -6.5
-	"$onnx" tensor-fields "$T/fields.pb" f32 2,3 1 2 3 4 5 -6.5
+	py onnx.py tensor "$T/in.pb" f32 2,3 1 2 3 4 5 -6.5
+	py onnx.py tensor-fields "$T/fields.pb" f32 2,3 1 2 3 4 5 -6.5
 	python3 - "$T/in.safetensors" <<-'END'
 	import struct, sys
 	head = b'{"__metadata__":{},"x":{"dtype":"F32","shape":[2,3],"data_offsets":[4,28]}}'
@@ -37,7 +35,7 @@ gives() {
 		[ "$(gives "$T/same.onnx" --input "x=$T/$file")" = "$want" ]
 	done
 	# Fortran's order, another type
-	"$npy" make "$T/f.npy" '>i2' '(2, 3)' True 1 4 2 5 3 -6
+	py npy.py make "$T/f.npy" '>i2' '(2, 3)' True 1 4 2 5 3 -6
 	[ "$(gives "$T/same.onnx" --input "$T/f.npy")" = "<f4 (2, 3) 1 2 3 4 5 -6" ]
 }
 
@@ -49,9 +47,9 @@ gives() {
 }
 
 @test "values of a sequence are inputs, and outputs" {
-	"$onnx" model "$T/list.onnx" x:f32:[] Identity
-	"$npy" make "$T/a.npy" '<f4' '(2,)' False 1 2
-	"$npy" make "$T/b.npy" '<f4' '(3,)' False 3 4 5
+	py onnx.py model "$T/list.onnx" x:f32:[] Identity
+	py npy.py make "$T/a.npy" '<f4' '(2,)' False 1 2
+	py npy.py make "$T/b.npy" '<f4' '(3,)' False 3 4 5
 	[ "$(gives "$T/list.onnx" --input "x[1]=$T/b.npy" --input "x[0]=$T/a.npy")" = \
 		"<f4 (2,) 1 2"$'\n'"<f4 (3,) 3 4 5" ]
 	ctl 3 model run "$T/list.onnx" -d sw
@@ -61,24 +59,24 @@ gives() {
 }
 
 @test "whole numbers of 64 bits are exact" {
-	"$onnx" model "$T/long.onnx" x:s64:n Identity
-	"$onnx" tensor "$T/in.pb" s64 2 9007199254740993 -9223372036854775807
+	py onnx.py model "$T/long.onnx" x:s64:n Identity
+	py onnx.py tensor "$T/in.pb" s64 2 9007199254740993 -9223372036854775807
 	ctl 0 model run "$T/long.onnx" -d sw --input "$T/in.pb" --out "$T/out.npz"
 	[ "$(python3 -c 'import sys, zipfile; print(*memoryview(zipfile.ZipFile(sys.argv[1]).read("y0.npy"))[-16:].cast("q"))' \
 		"$T/out.npz")" = "9007199254740993 -9223372036854775807" ]
-	"$onnx" tensor-fields "$T/in.pb" s64 3 1 -2 3
+	py onnx.py tensor-fields "$T/in.pb" s64 3 1 -2 3
 	[ "$(gives "$T/long.onnx" --input "$T/in.pb")" = "<i8 (3,) 1 -2 3" ]
 }
 
 @test "files that are broken are refused" {
-	"$onnx" tensor "$T/in.pb" f32 2,3 1 2 3 4 5
+	py onnx.py tensor "$T/in.pb" f32 2,3 1 2 3 4 5
 	ctl 1 model run "$T/same.onnx" -d sw --input "$T/in.pb"
 	has "$stderr" "20 bytes, its dimensions say 24"
-	"$onnx" tensor-fields "$T/in.pb" f32 2,3 1 2 3 4 5 6 7
+	py onnx.py tensor-fields "$T/in.pb" f32 2,3 1 2 3 4 5 6 7
 	ctl 1 model run "$T/same.onnx" -d sw --input "$T/in.pb"
-	"$npy" make "$T/in.npy" '<f4' '(3, 2)' False 1 2 3 4 5 6
+	py npy.py make "$T/in.npy" '<f4' '(3, 2)' False 1 2 3 4 5 6
 	ctl 2 model run "$T/same.onnx" -d sw --input "$T/in.npy"
-	"$npy" make "$T/in.npy" '<f4' '(6,)' False 1 2 3 4 5 6
+	py npy.py make "$T/in.npy" '<f4' '(6,)' False 1 2 3 4 5 6
 	ctl 2 model run "$T/same.onnx" -d sw --input "$T/in.npy"
 	has "$stderr" "1 dimensions, not 2"
 	ctl 2 model run "$T/same.onnx" -d sw --input "z=$T/in.npy"
@@ -99,18 +97,18 @@ gives() {
 	first=$(gives "$T/same.onnx" --seed 7)
 	[ "$first" = "$(gives "$T/same.onnx" --seed 7)" ]
 	[ "$first" != "$(gives "$T/same.onnx" --seed 8)" ]
-	"$onnx" model "$T/long.onnx" x:s64:64 Identity
+	py onnx.py model "$T/long.onnx" x:s64:64 Identity
 	[[ $(gives "$T/long.onnx" --below 5) =~ ^'<i8 (64,)'(\ [0-4])+$ ]]
 	[[ $(gives "$T/long.onnx" --below 5) =~ \ 4 ]]
 	[[ $(gives "$T/long.onnx") =~ ^'<i8 (64,)'(\ 0)+$ ]]
 }
 
 @test "pictures become what the network wants" {
-	"$onnx" model "$T/rgb.onnx" x:f32:1,3,2,2 Identity
-	"$onnx" model "$T/last.onnx" x:f32:1,2,2,3 Identity
-	"$onnx" model "$T/grey.onnx" x:f32:1,1,h,w Identity
-	"$onnx" model "$T/byte.onnx" x:u8:1,3,2,2 Identity
-	"$onnx" png "$T/p.png" 2 2 3 255 0 10 255 0 20 255 0 30 255 0 40
+	py onnx.py model "$T/rgb.onnx" x:f32:1,3,2,2 Identity
+	py onnx.py model "$T/last.onnx" x:f32:1,2,2,3 Identity
+	py onnx.py model "$T/grey.onnx" x:f32:1,1,h,w Identity
+	py onnx.py model "$T/byte.onnx" x:u8:1,3,2,2 Identity
+	py onnx.py png "$T/p.png" 2 2 3 255 0 10 255 0 20 255 0 30 255 0 40
 	[ "$(gives "$T/rgb.onnx" -i "$T/p.png" --pixels raw)" = "<f4 (1, 3, 2, 2) 255 255 255 255 0 0 0 0 10 20 30 40" ]
 	[ "$(gives "$T/rgb.onnx" -i "$T/p.png" --pixels raw --bgr)" = "<f4 (1, 3, 2, 2) 10 20 30 40 0 0 0 0 255 255 255 255" ]
 	[ "$(gives "$T/last.onnx" -i "$T/p.png" --pixels raw)" = "<f4 (1, 2, 2, 3) 255 0 10 255 0 20 255 0 30 255 0 40" ]
@@ -120,7 +118,7 @@ gives() {
 	# (1 - 0.485) / 0.229, (0 - 0.456) / 0.224
 	[[ $(gives "$T/rgb.onnx" -i "$T/p.png") == *" 2.24891 2.24891 2.24891 2.24891 -2.03571 "* ]]
 	[[ $(gives "$T/rgb.onnx" -i "$T/p.png" --pixels signed) == *" 1 1 1 1 -1 -1 -1 -1 "* ]]
-	"$onnx" png "$T/g.png" 3 1 1 0 51 255
+	py onnx.py png "$T/g.png" 3 1 1 0 51 255
 	[ "$(gives "$T/grey.onnx" -i "$T/g.png")" = "<f4 (1, 1, 1, 3) 0 0.2 1" ]
 	ctl 2 model run "$T/rgb.onnx" -d sw -i "$T/p.png" --mean 1,2
 	ctl 2 model run "$T/rgb.onnx" -d sw -i "$T/p.png" --std 1,0,1
@@ -130,9 +128,9 @@ gives() {
 }
 
 @test "pictures are brought to size" {
-	"$onnx" model "$T/m.onnx" x:f32:1,1,2,2 Identity
+	py onnx.py model "$T/m.onnx" x:f32:1,1,2,2 Identity
 	# Four by two: half of it stretched, or the middle
-	"$onnx" png "$T/p.png" 4 2 1 10 20 30 40 10 20 30 40
+	py onnx.py png "$T/p.png" 4 2 1 10 20 30 40 10 20 30 40
 	[ "$(gives "$T/m.onnx" -i "$T/p.png" --pixels raw --resize 2)" = "<f4 (1, 1, 2, 2) 20 30 20 30" ]
 	# A triangle over two pixels to each side: (3 * 10 + 3 * 20 + 30) / 7
 	[ "$(gives "$T/m.onnx" -i "$T/p.png" --pixels raw --fit stretch)" = "<f4 (1, 1, 2, 2) 17.1429 32.8571 17.1429 32.8571" ]
@@ -147,7 +145,7 @@ gives() {
 	AAgDASIAAhEBAxEB/8QAFQABAQAAAAAAAAAAAAAAAAAAAAX/xAAUEAEAAAAAAAAAAAAAAAAAAAAA/8QAFAEBAAAAAAAAAAAAAAAAAAAACP/EAB
 	QRAQAAAAAAAAAAAAAAAAAAAAD/2gAMAwEAAhEDEQA/AJ4Armw//9k=
 	END
-	"$onnx" model "$T/m.onnx" x:f32:1,3,1,1 Identity
+	py onnx.py model "$T/m.onnx" x:f32:1,3,1,1 Identity
 	got=$(gives "$T/m.onnx" -i "$T/p.jpg" --pixels raw --fit stretch)
 	# shellcheck disable=SC2086 # a list of numbers
 	set -- ${got#*) }
@@ -157,8 +155,8 @@ gives() {
 }
 
 @test "the largest are shown with their names" {
-	"$onnx" model "$T/m.onnx" x:f32:2,4 Identity
-	"$onnx" tensor "$T/in.pb" f32 2,4 1 3 2 -1 0.5 0 -4 9
+	py onnx.py model "$T/m.onnx" x:f32:2,4 Identity
+	py onnx.py tensor "$T/in.pb" f32 2,4 1 3 2 -1 0.5 0 -4 9
 	printf 'ant\nbee\ncat\n' >"$T/labels"
 	ctl 0 model run "$T/m.onnx" -d sw -i "$T/in.pb" --top 2 --labels "$T/labels"
 	has "$output" "  0: 1 bee 3"
@@ -217,7 +215,7 @@ make_golden() {
 	json '.ok and [.runs[] | [.threads, .batch]] == [[1,1],[1,3],[2,1],[2,3]] and all(.runs[]; .min_s <= .median_s and .items_per_s > 0)'
 	ctl 0 model bench "$digits/digits.onnx" -d sw --threads 1 --repeat 3
 	has "$output" "ITEMS/S"
-	"$onnx" model "$T/m.onnx" x:f32:2,3 Identity
+	py onnx.py model "$T/m.onnx" x:f32:2,3 Identity
 	ctl 2 model bench "$T/m.onnx" -d sw --batch 4
 }
 
@@ -250,16 +248,16 @@ make_golden() {
 @test "check says what would run and what would not" {
 	ctl 0 model check "$digits/digits.onnx" -d sw --json
 	json '.ok and .opsets["ai.onnx"] == 17 and .inputs[0].type == "fp32" and (.unknown | length) == 0 and .nodes > 5 and .macs > 0'
-	"$onnx" model "$T/bad.onnx" x:f32:2,n Relu Bogus com.microsoft.Fancy Bogus Relu:1@weights.bin
+	py onnx.py model "$T/bad.onnx" x:f32:2,n Relu Bogus com.microsoft.Fancy Bogus Relu:1@weights.bin
 	ctl 3 model check "$T/bad.onnx" -d sw --json
 	json '(.ok | not) and [.unknown[].name] == ["Bogus", "Fancy"] and .unknown[0].nodes == 2 and .unknown[0].first == "n1" and .unknown[1].domain == "com.microsoft"' \
 		'.external[0].location == "weights.bin" and .external[0].wrong == "missing" and .inputs[0].shape == "2,n"'
 	ctl 3 model check "$T/bad.onnx" -d sw
 	has "$output" "UNKNOWN operator com.microsoft.Fancy, 1 nodes, the first is n2"
 	# Known operators that do not fit
-	"$onnx" model "$T/bad.onnx" x:f32:2,3 Transpose:1 MatMul:2
+	py onnx.py model "$T/bad.onnx" x:f32:2,3 Transpose:1 MatMul:2
 	ctl 1 model check "$T/bad.onnx" -d sw || ctl 2 model check "$T/bad.onnx" -d sw
-	ctl 1 model check "$onnx" -d sw
+	ctl 1 model check "$BATS_TEST_DIRNAME/onnx.py" -d sw
 	has "$stderr" "not an ONNX model"
 	ctl 2 model check
 }

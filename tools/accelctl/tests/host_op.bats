@@ -15,14 +15,6 @@ op() {
 	json '.ok and .checked and .error_to_bound <= 1'
 }
 
-npy() {
-	python3 "$BATS_TEST_DIRNAME/npy.py" make "$@"
-}
-
-values() {
-	python3 "$BATS_TEST_DIRNAME/npy.py" show "$1"
-}
-
 # wrong FIELD ARGUMENT...: a run that is refused because of a field
 wrong() {
 	local field=$1

@@ -13,8 +13,6 @@ setup_file() {
 
 setup() {
 	T=$BATS_TEST_TMPDIR
-	onnx=$BATS_TEST_DIRNAME/onnx.py
-	npy=$BATS_TEST_DIRNAME/npy.py
 }
 
 # says FOLDER JSON: what the model in a folder says
@@ -25,7 +23,7 @@ says() {
 # gives MODEL ARGUMENT...: the values of its outputs
 gives() {
 	ctl 0 model run "$1" -d sw --threads 1 --out "$T/out.npz" "${@:2}"
-	"$npy" show "$T/out.npz"
+	py npy.py show "$T/out.npz"
 }
 
 # wants SIZE WIDTH HEIGHT LEFT TOP SCALE: $T/p.png of WIDTH x HEIGHT pixels, and $T/want.npy: each of them becomes SCALE x SCALE, of
@@ -60,7 +58,7 @@ same() {
 	[ "$want" = "$(gives "$T/copy" --input "$T/p.png")" ]
 	rm "$HF/$1/preprocessor_config.json" "$T/out.npz"
 	run --separate-stderr accelctl model run "$HF/$1" -d sw --input "$T/p.png" --out "$T/out.npz"
-	[ "$want" != "$("$npy" show "$T/out.npz")" ]
+	[ "$want" != "$(py npy.py show "$T/out.npz")" ]
 }
 
 @test "ViT: all of the picture is stretched" {
@@ -102,15 +100,15 @@ same() {
 
 @test "what is between pixels: nearest, triangles, splines" {
 	local plain='"do_rescale": false, "do_normalize": false, "size": {"height": '
-	"$onnx" model "$T/m.onnx" x:f32:1,1,h,w Identity
-	"$onnx" png "$T/p.png" 4 2 1 10 20 30 40 10 20 30 40
+	py onnx.py model "$T/m.onnx" x:f32:1,1,h,w Identity
+	py onnx.py png "$T/p.png" 4 2 1 10 20 30 40 10 20 30 40
 	says "$T" "{$plain 2, \"width\": 2}, \"resample\": 0}"
 	[ "$(gives "$T/m.onnx" -i "$T/p.png")" = "<f4 (1, 1, 2, 2) 20 40 20 40" ]
 	# 17.14 and 32.86, which are bytes again
 	says "$T" "{$plain 2, \"width\": 2}, \"resample\": 2}"
 	[ "$(gives "$T/m.onnx" -i "$T/p.png")" = "<f4 (1, 1, 2, 2) 17 33 17 33" ]
 	# Between 0 and 255 a spline of a = -0.5 is -22.5, 52.8, 202.2, 277.5
-	"$onnx" png "$T/p.png" 2 2 1 0 255 0 255
+	py onnx.py png "$T/p.png" 2 2 1 0 255 0 255
 	says "$T" "{$plain 1, \"width\": 4}, \"resample\": 3}"
 	[ "$(gives "$T/m.onnx" -i "$T/p.png")" = "<f4 (1, 1, 1, 4) 0 53 202 255" ]
 	# CLIP's default
@@ -119,8 +117,8 @@ same() {
 }
 
 @test "options go before what a model says" {
-	"$onnx" model "$T/m.onnx" x:f32:1,3,1,1 Identity
-	"$onnx" png "$T/p.png" 2 1 3 10 20 30 110 120 130
+	py onnx.py model "$T/m.onnx" x:f32:1,3,1,1 Identity
+	py onnx.py png "$T/p.png" 2 1 3 10 20 30 110 120 130
 	says "$T" '{"size": {"height": 1, "width": 1}, "resample": 0, "do_rescale": false, "image_mean": [1, 2, 3], "image_std": [1, 2, 4]}'
 	[ "$(gives "$T/m.onnx" -i "$T/p.png")" = "<f4 (1, 3, 1, 1) 109 59 31.75" ]
 	[ "$(gives "$T/m.onnx" -i "$T/p.png" --bgr)" = "<f4 (1, 3, 1, 1) 31.75 59 109" ]
@@ -142,15 +140,15 @@ same() {
 
 @test "metadata of ONNX files" {
 	local range
-	"$onnx" model "$T/plain.onnx" x:f32:1,3,1,1 Identity
-	"$onnx" png "$T/p.png" 1 1 3 255 0 51
+	py onnx.py model "$T/plain.onnx" x:f32:1,3,1,1 Identity
+	py onnx.py png "$T/p.png" 1 1 3 255 0 51
 	for range in "NominalRange_0_255 255 0 51" "normalized_0_1 1 0 0.2" "Normalized_1_1 1 -1 -0.6" "NominalRange_16_235 235 16 59.8"; do
 		cp "$T/plain.onnx" "$T/m.onnx"
-		"$onnx" property "$T/m.onnx" Image.NominalPixelRange "${range%% *}"
-		"$onnx" property "$T/m.onnx" Image.ColorSpaceGamma SRGB
+		py onnx.py property "$T/m.onnx" Image.NominalPixelRange "${range%% *}"
+		py onnx.py property "$T/m.onnx" Image.ColorSpaceGamma SRGB
 		[ "$(gives "$T/m.onnx" -i "$T/p.png")" = "<f4 (1, 3, 1, 1) ${range#* }" ]
 	done
-	"$onnx" property "$T/m.onnx" image.bitmappixelformat bgr8
+	py onnx.py property "$T/m.onnx" image.bitmappixelformat bgr8
 	[ "$(gives "$T/m.onnx" -i "$T/p.png")" = "<f4 (1, 3, 1, 1) 59.8 16 235" ]
 	# Options say nothing of the order but that it is blue first, too.
 	[ "$(gives "$T/m.onnx" -i "$T/p.png" --pixels raw)" = "<f4 (1, 3, 1, 1) 51 0 255" ]
@@ -160,18 +158,18 @@ same() {
 	json '.properties == {"Image.NominalPixelRange": "NominalRange_16_235", "Image.ColorSpaceGamma": "SRGB", "image.bitmappixelformat": "bgr8"}'
 	# The keys of the file, which then is not looked at
 	cp "$T/plain.onnx" "$T/m.onnx"
-	"$onnx" property "$T/m.onnx" image_mean '[0.5, 0.5, 0.1]'
-	"$onnx" property "$T/m.onnx" image_std 0.5
+	py onnx.py property "$T/m.onnx" image_mean '[0.5, 0.5, 0.1]'
+	py onnx.py property "$T/m.onnx" image_std 0.5
 	says "$T" 'no JSON'
 	[ "$(gives "$T/m.onnx" -i "$T/p.png")" = "<f4 (1, 3, 1, 1) 1 -1 0.2" ]
-	"$onnx" property "$T/m.onnx" crop_pct null
+	py onnx.py property "$T/m.onnx" crop_pct null
 	[ "$(gives "$T/m.onnx" -i "$T/p.png")" = "<f4 (1, 3, 1, 1) 1 -1 0.2" ]
 	cp "$T/plain.onnx" "$T/m.onnx"
-	"$onnx" property "$T/m.onnx" image_processor_type '"ViTImageProcessor"'
-	"$onnx" property "$T/m.onnx" size 1
+	py onnx.py property "$T/m.onnx" image_processor_type '"ViTImageProcessor"'
+	py onnx.py property "$T/m.onnx" size 1
 	[ "$(gives "$T/m.onnx" -i "$T/p.png")" = "<f4 (1, 3, 1, 1) 1 -1 -0.6" ]
 	cp "$T/plain.onnx" "$T/m.onnx"
-	"$onnx" property "$T/m.onnx" image_mean "[0.5, 0.5, 0.$(printf '%0120d' 1)]"
+	py onnx.py property "$T/m.onnx" image_mean "[0.5, 0.5, 0.$(printf '%0120d' 1)]"
 	ctl 1 model run "$T/m.onnx" -d sw -i "$T/p.png"
 	has "$stderr" "$T/m.onnx: image_mean: is longer than 127 bytes"
 	# What is wrong has its name.
@@ -179,8 +177,8 @@ same() {
 		"image_mean [0.5" "rescale_factor -1" "size 0" "do_resize true,true" "do_pad true" \
 		'image_processor_type "EfficientNetImageProcessor"'; do
 		cp "$T/plain.onnx" "$T/m.onnx"
-		"$onnx" property "$T/m.onnx" Image.NominalPixelRange Normalized_0_1
-		"$onnx" property "$T/m.onnx" "${range% *}" "${range#* }"
+		py onnx.py property "$T/m.onnx" Image.NominalPixelRange Normalized_0_1
+		py onnx.py property "$T/m.onnx" "${range% *}" "${range#* }"
 		ctl 1 model run "$T/m.onnx" -d sw -i "$T/p.png"
 		has "$stderr" "$T/m.onnx: ${range% *}: "
 	done
@@ -188,9 +186,9 @@ same() {
 
 @test "two models that are compared get the same pictures" {
 	mkdir "$T/other"
-	"$onnx" model "$T/m.onnx" x:f32:1,3,1,1 Identity
+	py onnx.py model "$T/m.onnx" x:f32:1,3,1,1 Identity
 	cp "$T/m.onnx" "$T/other/m.onnx"
-	"$onnx" png "$T/p.png" 1 1 3 255 0 51
+	py onnx.py png "$T/p.png" 1 1 3 255 0 51
 	says "$T" '{"image_mean": [1, 2, 3], "image_std": [1, 2, 4]}'
 	ctl 0 model compare "$T/m.onnx" "$T/other/m.onnx" -d sw -i "$T/p.png"
 	[ "$(gives "$T/m.onnx" -i "$T/p.png")" != "$(gives "$T/other/m.onnx" -i "$T/p.png")" ]
@@ -198,8 +196,8 @@ same() {
 
 @test "what a file says wrongly has the name of its key" {
 	local wrong
-	"$onnx" model "$T/m.onnx" x:f32:1,3,2,2 Identity
-	"$onnx" png "$T/p.png" 2 2 3 1 2 3 4 5 6 7 8 9 10 11 12
+	py onnx.py model "$T/m.onnx" x:f32:1,3,2,2 Identity
+	py onnx.py png "$T/p.png" 2 2 3 1 2 3 4 5 6 7 8 9 10 11 12
 	for wrong in '"size": 0' '"size": {"height": 2}' '"size": {"shortest_edge": 2, "longest_edge": 3}' '"size": "2"' \
 		'"size": {"height": 2, "width": 2.5}' '"size": {"height": 2, "width": 16385}' '"size": 3' '"do_resize": 1' \
 		'"resample": 1, "size": 2' '"crop_size": null, "do_center_crop": true' '"crop_size": {"height": 2, "width": -2}' \
@@ -228,7 +226,7 @@ same() {
 	ctl 0 model run "$T/m.onnx" -d sw -i "$T/p.png"
 	# The middle is larger than the picture.
 	says "$T" '{"do_resize": false, "crop_size": 2}'
-	"$onnx" png "$T/p.png" 1 2 3 1 2 3 4 5 6
+	py onnx.py png "$T/p.png" 1 2 3 1 2 3 4 5 6
 	ctl 1 model run "$T/m.onnx" -d sw -i "$T/p.png"
 	has "$stderr" "$T/preprocessor_config.json: crop_size: the picture becomes 1 x 2, which is smaller than 2 x 2"
 	ctl 2 model run "$T/m.onnx" -d sw -i "$T/p.png" --resize 1
@@ -237,8 +235,8 @@ same() {
 
 @test "only a file that is not there says nothing" {
 	local it=$T/preprocessor_config.json
-	"$onnx" model "$T/m.onnx" x:f32:1,3,2,2 Identity
-	"$onnx" png "$T/p.png" 2 2 3 1 2 3 4 5 6 7 8 9 10 11 12
+	py onnx.py model "$T/m.onnx" x:f32:1,3,2,2 Identity
+	py onnx.py png "$T/p.png" 2 2 3 1 2 3 4 5 6 7 8 9 10 11 12
 	mkfifo "$it"
 	ctl 1 model run "$T/m.onnx" -d sw -i "$T/p.png"
 	has "$stderr" "preprocessor_config.json: no file"
@@ -257,8 +255,8 @@ shape() {
 }
 
 @test "what a processor does that says nothing else" {
-	"$onnx" model "$T/m.onnx" x:f32:1,3,h,w Identity
-	"$onnx" png "$T/p.png" 4 2 3 $(seq 24)
+	py onnx.py model "$T/m.onnx" x:f32:1,3,h,w Identity
+	py onnx.py png "$T/p.png" 4 2 3 $(seq 24)
 	[ "$(shape '{"image_processor_type": "ViTImageProcessor"}')" = "<f4 (1, 3, 224, 224" ]
 	[ "$(shape '{"image_processor_type": "ViTImageProcessor", "size": 2, "crop_size": 1}')" = "<f4 (1, 3, 2, 2" ]
 	[ "$(shape '{"image_processor_type": "ViTImageProcessor", "size": {"shortest_edge": 2}}')" = "<f4 (1, 3, 2, 4" ]
@@ -269,15 +267,15 @@ shape() {
 	[ "$(shape '{"image_processor_type": "ConvNextImageProcessor", "do_resize": false}')" = "<f4 (1, 3, 2, 4" ]
 	[ "$(shape '{"image_processor_type": "ConvNextImageProcessor"}')" = "<f4 (1, 3, 384, 384" ]
 	# 8 x 8, of which 7 x 7 are taken
-	"$onnx" model "$T/m.onnx" x:f32:1,1,h,w Identity
-	"$onnx" png "$T/p.png" 8 8 1 $(seq 0 63)
+	py onnx.py model "$T/m.onnx" x:f32:1,1,h,w Identity
+	py onnx.py png "$T/p.png" 8 8 1 $(seq 0 63)
 	for share in '' '"crop_pct": null, ' '"crop_pct": 0.875, '; do
 		says "$T" "{\"image_processor_type\": \"ConvNextImageProcessor\", $share\"size\": 7, \"resample\": 0, \"do_rescale\": false, \"image_mean\": 0, \"image_std\": 1}"
 		[[ "$(gives "$T/m.onnx" -i "$T/p.png")" = "<f4 (1, 1, 7, 7) 0 1 2 3 4 5 6 8 "*" 54" ]]
 	done
 	# What bytes become
-	"$onnx" model "$T/m.onnx" x:f32:1,3,1,1 Identity
-	"$onnx" png "$T/p.png" 1 1 3 255 0 51
+	py onnx.py model "$T/m.onnx" x:f32:1,3,1,1 Identity
+	py onnx.py png "$T/p.png" 1 1 3 255 0 51
 	for kind in ViT ConvNext; do
 		says "$T" "{\"image_processor_type\": \"${kind}ImageProcessor\", \"size\": 1}"
 		[ "$(gives "$T/m.onnx" -i "$T/p.png")" = "<f4 (1, 3, 1, 1) 1 -1 -0.6" ]
@@ -290,15 +288,15 @@ shape() {
 }
 
 @test "pictures that models were trained with had neither transparency nor gamma" {
-	"$onnx" model "$T/m.onnx" x:f32:1,3,1,1 Identity
-	"$onnx" png "$T/p.png" 1 1 4 200 100 50 51
+	py onnx.py model "$T/m.onnx" x:f32:1,3,1,1 Identity
+	py onnx.py png "$T/p.png" 1 1 4 200 100 50 51
 	[ "$(gives "$T/m.onnx" -i "$T/p.png" --pixels raw)" != "<f4 (1, 3, 1, 1) 200 100 50" ]
 	says "$T" '{"do_rescale": false}'
 	[ "$(gives "$T/m.onnx" -i "$T/p.png")" = "<f4 (1, 3, 1, 1) 200 100 50" ]
-	"$onnx" png "$T/p.png" 1 1 2 200 51
+	py onnx.py png "$T/p.png" 1 1 2 200 51
 	[ "$(gives "$T/m.onnx" -i "$T/p.png")" = "<f4 (1, 3, 1, 1) 200 200 200" ]
-	"$onnx" png "$T/p.png" 1 1 3 200 100 50
-	"$onnx" gamma "$T/p.png" 100000
+	py onnx.py png "$T/p.png" 1 1 3 200 100 50
+	py onnx.py gamma "$T/p.png" 100000
 	[ "$(gives "$T/m.onnx" -i "$T/p.png")" = "<f4 (1, 3, 1, 1) 200 100 50" ]
 	# A file that is cut off is refused as before.
 	head -c 60 "$T/p.png" >"$T/cut.png"
@@ -311,9 +309,9 @@ shape() {
 @test "metadata are shown as whole characters, and none that a terminal would follow" {
 	local text
 	text=$(printf 'a%.0s' {1..126})
-	"$onnx" model "$T/m.onnx" x:f32:1,3,1,1 Identity
-	"$onnx" property "$T/m.onnx" long "$text"é
-	"$onnx" property "$T/m.onnx" odd $'a\x1b[31mb\xffc'
+	py onnx.py model "$T/m.onnx" x:f32:1,3,1,1 Identity
+	py onnx.py property "$T/m.onnx" long "$text"é
+	py onnx.py property "$T/m.onnx" odd $'a\x1b[31mb\xffc'
 	ctl 0 model check "$T/m.onnx" -d sw --json
 	json ".properties == {\"long\": \"$text\", \"odd\": \"a?[31mb?c\"}"
 	ctl 0 model check "$T/m.onnx" -d sw
