@@ -330,10 +330,13 @@ bool fold_node(struct net *net, struct node *node)
 		return false;
 	for (i = 0; i < node->arg_count; i++) {
 		value = node->args[i].value;
-		/* Numbers of half bytes are read where they begin with a byte. */
+		/*
+		 * Numbers of half bytes are read where they begin with a byte, and if there is one
+		 * net: each for other sizes would have numbers of its own, eight times as large.
+		 */
 		if (accel_type_bits(net->values[value].type) < 8 &&
 		    (node->args[i].result || node->desc->hdr.op != ACCEL_OP_COPY ||
-		     net->values[value].offset % 2))
+		     net->values[value].offset % 2 || net->symbol_count))
 			return false;
 		if (node->args[i].result) {
 			if (result != NO_VALUE || value_count(&net->values[value]) > FOLD_MAX)
