@@ -450,14 +450,14 @@ static int at_places(struct import *im, const struct accel_resize_desc *d, uint3
 			      count);
 	if (ret)
 		return ret;
-	if (whole)
-		x = v_cast(im, x, ACCEL_HOST_F64);
 	for (i = 0; i < count; i++) {
 		axis = (uint32_t)axes[i]; /* NOLINT(clang-analyzer-core.uninitialized.Assign) */
 		if (sums)
 			keeps = resize_keeps(im, scales, sizes, i, axis);
 		if (keeps == KEEPS)
 			continue;
+		if (whole)
+			x = v_cast(im, x, ACCEL_HOST_F64);
 		last = v_cast(im, v_shape_of(im, x, axis, (int64_t)axis + 1), ACCEL_HOST_F64);
 		last = v_with(im, ACCEL_BINARY_ADD, last, -1);
 		at = v_places_along(im, d->coord, i, count, scales, sizes, last);
@@ -473,7 +473,7 @@ static int at_places(struct import *im, const struct accel_resize_desc *d, uint3
 	}
 	if (inside != NO_VALUE)
 		x = v_select(im, inside, x, v_number(im, v_type(im, x), outside));
-	if (whole)
+	if (whole && v_type(im, x) == ACCEL_HOST_F64)
 		x = v_unary(im, ACCEL_UNARY_ROUND, x);
 	return v_give(im, 0, v_cast(im, x, type));
 }
