@@ -417,7 +417,7 @@ static int map_dim(const struct accel_resize_desc *d, uint32_t i, int64_t in, in
 
 	if (!isfinite(scale) || scale < 0)
 		return bad_at(e, -EINVAL, "resize", "scale", i, "%g is no scale", scale);
-	/* A dimension that is not sampled has as many elements as before: the device checks that. */
+	/* A dimension that is not sampled keeps its size, which the device checks. */
 	*m = in == out ? (struct mapping){ 1, 0, 1 } : (struct mapping){ 2, 0, 2 };
 	if (!out || (in == out && scale == 0))
 		return 0;

@@ -109,7 +109,8 @@ static int read_columns(struct import *im, struct columns *c)
 		 * which then does not fit
 		 */
 		least = v_binary(im, ACCEL_BINARY_MIN, c->image[i], c->block[i]);
-		rest = v_binary(im, ACCEL_BINARY_MIN, rest, v_with(im, ACCEL_BINARY_ADD, least, -1));
+		least = v_with(im, ACCEL_BINARY_ADD, least, -1);
+		rest = v_binary(im, ACCEL_BINARY_MIN, rest, least);
 		c->steps[i] = v_select(im, v_with(im, ACCEL_BINARY_LT, rest, 0),
 				       v_number(im, ACCEL_HOST_S64, 0), ones);
 	}
