@@ -13,6 +13,7 @@ setup_file() {
 
 teardown() {
 	rm -rf "$ZOO"/*.bin "$XDG_CACHE_HOME"
+	settle
 }
 
 # near FILE GOLDEN BOUND LEVEL...: the model is as near as that on each level
