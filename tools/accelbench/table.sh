@@ -83,16 +83,12 @@ The machine
 
 END
 sed 's/^/- /' "$dir/machine.txt"
-cat <<'END'
-
-The bars
-========
-
-.. code-block:: none
-
-END
+printf '\n%s\n%s\n\n' "The bars" "========"
+[ ! -s "$dir/text-machine.txt" ] && [ ! -s "$dir/models-machine.txt" ] ||
+	printf '%s\n\n' "Those of language models (8) and whole models (10) are of the machines described there."
+printf '%s\n\n' ".. code-block:: none"
 # What misses is in the tables below, too.
-sed -n '/^$/q;p' "$dir/bars.txt" | sed 's/^/  /; s/ *$//'
+sed -n '/^$/q;p' "$dir/bars.txt" | sed '/not measured *$/d; s/^/  /; s/ *$//'
 
 # section TITLE PREFIX: cases as rows; for each number of threads operations a second, share, and the best other one
 section() {
