@@ -423,7 +423,13 @@ changed() {
 	[ "$(cat "$T/m.onnx.data")" = precious ]
 	[ "$(head -c 4 "$T/m.onnx.1.data")" = data ]
 	# Who has the folder is waited for.
-	run -124 flock "$T" timeout 0.3 accelctl model convert "$T/w.safetensors" "$T/m.onnx" --onto "$T/m.onnx"
+	flock "$T" sleep 600 3>&- &
+	holder=$!
+	until flock -n "$T" true; [ $? = 1 ]; do :; done
+	accelctl model convert "$T/w.safetensors" "$T/m.onnx" --onto "$T/m.onnx" 3>&- &
+	until grep -q -- "-> FLOCK .* $! " /proc/locks; do kill -0 $!; done
+	pkill -P $holder
+	wait $!
 }
 
 @test "what is no file is not replaced" {

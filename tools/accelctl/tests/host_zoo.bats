@@ -1,27 +1,10 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# model: real architectures with made weights, against the answers of another runtime (examples/zoo). Weights are as
-# large as 450 MB, and are there only while their test runs. With UMA_ALL=1, as in "make proof", each runs at all levels, and
-# at the highest with each level of kernels that this processor has.
+# model: real architectures with made weights, against the answers of another runtime (examples/zoo). With
+# UMA_ALL=1, as in "make proof", each runs at all levels, and at the highest with each level of kernels that this processor has.
 
-load helper
-
-setup_file() {
-	tar -C "$BATS_FILE_TMPDIR" -xJf "$BATS_TEST_DIRNAME/../../../examples/zoo/onnx.tar.xz"
-	export ZOO=$BATS_FILE_TMPDIR/onnx
-}
-
-teardown() {
-	rm -rf "$ZOO"/*.bin "$XDG_CACHE_HOME"
-	settle
-}
-
-# agrees NAME BOUND LEVEL
-agrees() {
-	ctl 0 model run "$ZOO/$1.onnx" -d sw --golden "$ZOO/$1.golden.npz" --level "$3" --tolerance "$2" --json
-	json ".ok and ([.outputs[] | select(.ok and .max_rel_error < $2)] | length) > 0"
-}
+load zoo
 
 # near NAME BOUND LEVEL...: the model is as near as that on each level
 near() {
@@ -30,11 +13,11 @@ near() {
 	"$UMA_BUILD/examples/zoo/fill" "$ZOO/$name.fill.json" "$ZOO"
 	[ -z "${UMA_ALL:-}" ] || set -- 0 1 2 3
 	for level in "$@"; do
-		agrees "$name" "$bound" "$level"
+		agrees "$ZOO/$name" "$bound" "$level"
 	done
 	for kernels in ${UMA_ALL:+amx avx512-bf16 avx512-vnni avx512 avx2 neon-dotprod neon}; do
 		export ACCEL_SW_KERNELS=$kernels
-		! accelctl info -d sw >/dev/null 2>&1 || agrees "$name" "$bound" 3
+		! accelctl info -d sw >/dev/null 2>&1 || agrees "$ZOO/$name" "$bound" 3
 		unset ACCEL_SW_KERNELS
 	done
 	# Products are kernels' for this processor, and so are 99 % of the time. EfficientNet has three convolutions of
