@@ -195,6 +195,18 @@ static __u32 inside(__s64 x, __u32 dim)
 	return x < 0 ? 0 : x >= dim ? dim - 1 : (__u32)x;
 }
 
+/*
+ * Of neighbours of a place at -1 and below, or at the size of A and above, one alone may have a
+ * weight, that at the edge: it stands for all such places. @x is floor of the place.
+ */
+static __s64 beside(__s64 x, __u32 dim, __u32 *rest)
+{
+	if (x + (*rest != 0) >= 0 && x < dim)
+		return x;
+	*rest = 0;
+	return inside(x, dim);
+}
+
 static __u32 nearest(const struct uma_resize_op *u, __u32 d, __u32 o, __u32 dim)
 {
 	__u32 rest, den = u->den[d];
@@ -308,6 +320,8 @@ static void neighbours(struct resize_ctx *c, __u32 d, __u32 o, __u32 n)
 	}
 	for (i = 0; i < n; i++) {
 		s->first[i] = place(c->u, d, o + i, &rest) - (taps == 4);
+		if (c->u->flags & UMA_RESIZE_EXCLUDE)
+			s->first[i] = beside(s->first[i] + 1, dim, &rest) - 1;
 		for (j = 0; j < taps; j++)
 			s->at[j][i] = inside(s->first[i] + j, dim);
 		s->tmp[i] = rest;

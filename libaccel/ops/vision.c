@@ -441,12 +441,7 @@ static int map_dim(const struct accel_resize_desc *d, uint32_t i, int64_t in, in
 	/* Elements may stay where they are though their number changes. */
 	if (m->num == 1 && m->den == 1 && !m->off && in != out)
 		*m = (struct mapping){ 2, 0, 2 };
-	if (!(d->flags & ACCEL_RESIZE_EXCLUDE) ||
-	    (m->off > -m->den && (out - 1) * m->num + m->off < in * m->den))
-		return 0;
-	return bad_at(e, -EINVAL, "resize", "scale", i,
-		      "%g leaves an element of %lld without a neighbour that counts", scale,
-		      (long long)out);
+	return 0;
 }
 
 int lower_resize(const union any_desc *any, struct request *req, struct accel_error *e)

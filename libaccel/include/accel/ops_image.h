@@ -128,7 +128,7 @@ enum accel_nearest {
 #define ACCEL_RESIZE_CUBIC_A	(1u << 0)
 /**
  * ACCEL_RESIZE_EXCLUDE: cubic: neighbours outside of A have weight 0; the others are normalised.
- * Each coordinate has to be above -1 and below the size of A, else all that count would be outside
+ * A coordinate of -1 or below, or of the size of A or above, is that of the edge
  */
 #define ACCEL_RESIZE_EXCLUDE	(1u << 1)
 

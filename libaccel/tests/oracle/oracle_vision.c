@@ -229,7 +229,7 @@ static void neighbours(const struct accel_resize_desc *z, uint32_t i, int64_t o,
 {
 	double a = z->flags & ACCEL_RESIZE_CUBIC_A ? (double)z->cubic : -0.75, sum = 0;
 	int64_t dim = z->a.dims[i];
-	double x = coordinate(z, i, o), base = floor(x);
+	double x = coordinate(z, i, o), base;
 	int j;
 
 	*l = (struct line){ .count = 1, .w = { 1 } };
@@ -243,6 +243,10 @@ static void neighbours(const struct accel_resize_desc *z, uint32_t i, int64_t o,
 		l->at[0] = o;
 		return;
 	}
+	/* One neighbour at most counts, that at the edge. */
+	if ((z->flags & ACCEL_RESIZE_EXCLUDE) && (x <= -1 || x >= (double)dim))
+		x = x < 0 ? 0 : (double)dim - 1;
+	base = floor(x);
 	if (z->func == ACCEL_RESIZE_LINEAR) {
 		l->count = 2;
 		l->w[1] = x - base;
