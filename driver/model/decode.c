@@ -364,6 +364,7 @@ int uma_task_decode(const struct uma_task *task, struct uma_op *op,
 	op->beta = 0;
 	op->a_group = 0;
 	op->experts = 0;
+	op->bf16 = 0;
 	op->headless = 0;
 	op->value = 0;
 	__builtin_memset(&op->u, 0, sizeof(op->u));

@@ -444,6 +444,7 @@ static int gemm_decode(const void *params, struct uma_op *op, __u32 *used,
 	if (uma_le32(p->flags) & ~UMA_GEMM_FLAGS_MASK)
 		return uma_set_fault(fault, UMA_FAULT_FLAGS, UMA_FAULT_NO_SLOT, "params.flags");
 	op->experts = uma_le32(p->flags) & UMA_GEMM_EXPERTS;
+	op->bf16 = uma_le32(p->flags) & UMA_GEMM_BF16;
 	return 0;
 }
 
@@ -457,7 +458,8 @@ static __u32 gemm_extra_slots(const struct uma_op *op)
 static __u32 gemm_funcs(const struct uma_op *op)
 {
 	return (op->a_group ? UMA_GEMM_CAP_A_GROUP : 0) |
-	       (op->experts ? UMA_GEMM_CAP_EXPERTS : 0);
+	       (op->experts ? UMA_GEMM_CAP_EXPERTS : 0) |
+	       (op->bf16 ? UMA_GEMM_CAP_BF16 : 0);
 }
 
 static __u64 gemm_k(const struct uma_op *op)

@@ -212,6 +212,8 @@ int uma_gemm_match(const struct uma_op *op, struct uma_fault_info *fault)
 		if (uma_has(op, s) && uma_match_dims(op, s, r, fault))
 			return -1;
 	}
+	if (op->bf16 && !op->a_group)
+		return uma_set_fault(fault, UMA_FAULT_FLAGS, UMA_FAULT_NO_SLOT, "params.flags");
 	if (match_gemm_quant(op, fault) || (op->a_group && match_a_group(op, fault)))
 		return -1;
 	return uma_op_exact(op) ? uma_match_exact(op, fault) : 0;

@@ -105,8 +105,9 @@
 }
 
 #define ROW_GEMM_OF(...)	ROW_GEMM_FN(0, __VA_ARGS__)
-/* A may be rounded to 8 bits (a_group) */
-#define ROW_GEMM_ROUND(...)	ROW_GEMM_FN(UMA_GEMM_CAP_A_GROUP, __VA_ARGS__)
+/* A may be rounded to 8 bits (a_group); the permission to round to bf16 instead is not used */
+#define ROW_GEMM_ROUND(...)						\
+	ROW_GEMM_FN(UMA_GEMM_CAP_A_GROUP | UMA_GEMM_CAP_BF16, __VA_ARGS__)
 
 /* SOFTMAX, NORM, REDUCE, TOPK, SCAN and DYNQUANT: a line may be as long as a dimension. */
 #define ROW_LINES(op, a, d, fn, quant, epi, act, dim, al, rate) {	\

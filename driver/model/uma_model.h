@@ -377,6 +377,8 @@ struct uma_op {
 	__u32 a_group;
 	/** @experts: UMA_GEMM_EXPERTS: rows of A select matrices of B */
 	__u32 experts;
+	/** @bf16: UMA_GEMM_BF16: A and B may be rounded to bf16 instead of A to bytes */
+	__u32 bf16;
 	/** @headless: B is one of several packed matrices, whose header was checked before */
 	__u32 headless;
 	/** @value: fill value */

@@ -531,10 +531,14 @@ struct uma_epilogue {
 #define UMA_GEMM_CAP_A_GROUP	(1u << 0)
 /** UMA_GEMM_CAP_EXPERTS: bit of &struct uma_op_cap.funcs: UMA_GEMM_EXPERTS may be given */
 #define UMA_GEMM_CAP_EXPERTS	(1u << 1)
+/** UMA_GEMM_CAP_BF16: bit of &struct uma_op_cap.funcs: UMA_GEMM_BF16 may be given */
+#define UMA_GEMM_CAP_BF16	(1u << 2)
 /** UMA_GEMM_EXPERTS: rows of A meet matrices of B, as many as UMA_SLOT_AUX0 says */
 #define UMA_GEMM_EXPERTS	(1u << 0)
+/** UMA_GEMM_BF16: instead of rounding A as a_group says, A and B may be rounded to bf16 */
+#define UMA_GEMM_BF16		(1u << 1)
 /** UMA_GEMM_FLAGS_MASK: the flags that this version defines */
-#define UMA_GEMM_FLAGS_MASK	0x1u
+#define UMA_GEMM_FLAGS_MASK	0x3u
 /** UMA_GEMM_EXPERTS_MAX: most matrices of B with UMA_GEMM_EXPERTS */
 #define UMA_GEMM_EXPERTS_MAX	1024u
 
@@ -567,7 +571,10 @@ struct uma_gemm_params {
 	/**
 	 * @a_group: 0; or a power of two from 16 to UMA_GEMM_A_GROUP_MAX: A, of a
 	 * floating-point type with B of integers or blocks, is read as what UMA_OP_DYNQUANT,
-	 * symmetric and into S8, makes of each run of so many elements along K, times its scale
+	 * symmetric and into S8, makes of each run of so many elements along K, times its scale.
+	 * With UMA_GEMM_BF16, which needs an @a_group, a device may instead round each element
+	 * of A, and each of B, times its scale and with its minimum, to the nearest bf16, ties
+	 * to even; which of the two it does may depend on the dimensions
 	 */
 	__le32 a_group;
 	/** @flags: UMA_GEMM_* */

@@ -118,7 +118,7 @@ static void gen_experts(struct mt_task *t, uint32_t m, uint32_t experts)
 	static const int32_t hostile[] = { -1, INT32_MIN, INT32_MAX, 0x40000000, 97 };
 	struct mt_rng *r = &t->rng;
 	int32_t count;
-	uint32_t s, e, flags = UMA_GEMM_EXPERTS;
+	uint32_t s, e, flags;
 	struct uma_operand *o;
 	int64_t at;
 
@@ -150,6 +150,8 @@ static void gen_experts(struct mt_task *t, uint32_t m, uint32_t experts)
 			mt_operand(t, (int)s, exact ? S32 : F32, 3, own, MT_BROADCAST);
 		}
 	}
+	memcpy(&flags, t->task.params + 12, 4);
+	flags |= UMA_GEMM_EXPERTS;
 	memcpy(t->task.params + 12, &flags, 4);
 }
 
@@ -229,8 +231,10 @@ void gen_gemm(struct mt_task *t, const struct gen_types *c)
 	memcpy(t->task.params + 4, &beta, 4);
 	if (is_float(c->a) && !is_float(c->b) && mt_one_in(r, 3)) {
 		const uint32_t a_group = 16u << mt_below(r, 4);
+		const uint32_t flags = mt_one_in(r, 2) ? UMA_GEMM_BF16 : 0;
 
 		memcpy(t->task.params + 8, &a_group, 4);
+		memcpy(t->task.params + 12, &flags, 4);
 	}
 	if (mt_one_in(r, 2))
 		gen_epilogue(t, exact);

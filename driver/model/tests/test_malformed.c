@@ -277,6 +277,8 @@ static const struct mf_mutation mutations[] = {
 	{ BLOCKS, PAR(2), 0x80000000, UMA_FAULT_PARAMS, NONE, "params.a_group" },
 	{ GEMM_F32, PAR(3), 1, UMA_FAULT_SLOT, UMA_SLOT_AUX0, "slots" },
 	{ GEMM_F32, PAR(3), 2, UMA_FAULT_FLAGS, NONE, "params.flags" },
+	{ GEMM_W4, PAR(3), 2, UMA_FAULT_FLAGS, NONE, "params.flags" },
+	{ GEMM_F32, PAR(3), 4, UMA_FAULT_FLAGS, NONE, "params.flags" },
 	{ EXPERTS, PAR(3), 0x80000001, UMA_FAULT_FLAGS, NONE, "params.flags" },
 	{ EXPERTS, PAR(3), 0, UMA_FAULT_SLOT, UMA_SLOT_AUX0, "slots" },
 	{ EXPERTS, AT(slots), 0x17, UMA_FAULT_SLOT, UMA_SLOT_AUX0, "slots" },
