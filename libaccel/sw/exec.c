@@ -358,11 +358,17 @@ static void divide(struct sw_exec *exec, uint32_t users)
 		atomic_store_explicit(&exec->taken[r], 0, memory_order_relaxed);
 }
 
-/* With the lock: is it worth waiting for the next stage? */
+/*
+ * With the lock: is it worth waiting for the next stage? From when a thread finds no more tiles of
+ * a stage until the next one that is shared: also while the last thread sets that up, or runs
+ * stages alone that are too small to be shared.
+ */
 static void set_ending(struct sw_team *team, struct sw_exec *exec, bool ending)
 {
 	const int change = (int)ending - (int)exec->ending;
 
+	if (!change)
+		return;
 	exec->ending = ending;
 	atomic_fetch_add_explicit(&exec->run->queue->ending, change, memory_order_relaxed);
 	atomic_fetch_add_explicit(&team->ending, change, memory_order_relaxed);
@@ -380,6 +386,7 @@ static void work_shared(struct sw_team *team, struct sw_exec *exec, struct sw_sl
 		if (setup) {
 			if (!next_stage(run, exec, slot)) {
 				pthread_mutex_lock(&team->lock);
+				set_ending(team, exec, false);
 				exec->users--;
 				sw_exec_done(team, exec, ended);
 				return;
@@ -388,6 +395,7 @@ static void work_shared(struct sw_team *team, struct sw_exec *exec, struct sw_sl
 			if (share > 1) {
 				pthread_mutex_lock(&team->lock);
 				exec->max_users = share;
+				set_ending(team, exec, false);
 				divide(exec, share);
 				sw_exec_list(team, exec);
 				sw_team_share(team, run->queue);
@@ -404,23 +412,27 @@ static void work_shared(struct sw_team *team, struct sw_exec *exec, struct sw_sl
 		exec->users--;
 		if (!stopped(run) && has_tiles(exec)) {
 			/* Something more urgent is ready: others may continue here. */
+			set_ending(team, exec, false);
 			if (!exec->listed)
 				sw_exec_list(team, exec);
 			return;
 		}
 		if (exec->listed)
 			sw_exec_unlist(team, exec);
-		set_ending(team, exec, exec->users);
-		if (exec->users)
+		if (exec->users) {
+			set_ending(team, exec, true);
 			return;
+		}
 		/* The last thread in the stage: the stage is over. */
 		exec->tiles = 0;
 		exec->max_users = 1;
 		if (stopped(run)) {
+			set_ending(team, exec, false);
 			sw_exec_done(team, exec, ended);
 			return;
 		}
 		if (others_wait(team, sw_level(run)) || sw_exec_leaves(slot)) {
+			set_ending(team, exec, false);
 			/* Give other parts a turn; another thread may be free, too. */
 			sw_exec_list(team, exec);
 			return;

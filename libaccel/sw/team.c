@@ -286,7 +286,9 @@ static bool look_out(struct sw_team *team, struct sw_fence *run, struct sw_queue
 		}
 	} while (!found && patient(&queue->ending, end) && !sw_exec_leaves(slot));
 	pthread_mutex_lock(&team->lock);
-	return found;
+	/* A stage may have been listed, which is no longer about to end, between the two loads. */
+	return found || sw_fence_done(run) ||
+	       atomic_load_explicit(&queue->open, memory_order_relaxed);
 }
 
 /* Run parts of @run, and of earlier runs of its queue. */
@@ -314,8 +316,9 @@ static void help(struct sw_team *team, struct sw_fence *run, struct sw_queue *qu
 		/* A part that another thread has taken may become shared. */
 		if (!end)
 			end = sw_now() + SW_SPIN_NS;
-		if (!look_out(team, run, queue, slot, end) || !patient(&queue->ending, end) ||
-		    sw_exec_leaves(slot))
+		else if (!patient(&queue->ending, end))
+			return;
+		if (!look_out(team, run, queue, slot, end) || sw_exec_leaves(slot))
 			return;
 	}
 }
@@ -373,7 +376,7 @@ static bool spin(struct sw_team *team, uint64_t end)
 	} while (!found && patient(&team->ending, end));
 	pthread_mutex_lock(&team->lock);
 	team->spinning--;
-	return found;
+	return found || top_of(team) >= 0;
 }
 
 /* With the lock, which it releases meanwhile. Returns true when the time is over. */
