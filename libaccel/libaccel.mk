@@ -85,10 +85,11 @@ $(addprefix run/levels/,$(level-ops)): run/levels/%: $(O)/%
 
 # Of the inside, without the library: these are built for other processors too.
 inside-objs := libaccel/sw/kernels.o $(libaccel-fast-objs) $(libaccel-model-objs)
-libaccel/tests/test_strips-objs := libaccel/tests/test_strips.o driver/model/tests/tap.o $(inside-objs) \
-	$(if $(filter x86_64-%,$(shell $(CC) -dumpmachine 2>/dev/null)),libaccel/tests/strips_soft.o)
+soft-objs := $(if $(filter x86_64-%,$(shell $(CC) -dumpmachine 2>/dev/null)),libaccel/tests/strips_soft.o)
+libaccel/tests/test_strips-objs := libaccel/tests/test_strips.o driver/model/tests/tap.o $(inside-objs) $(soft-objs)
 libaccel/tests/test_fast-objs := $(addprefix driver/model/tests/,tap.o mt.o gen.o gen_conv.o gen_lines.o ref.o ref_func.o) \
-	libaccel/tests/test_fast.o $(inside-objs)
+	libaccel/tests/test_fast.o $(inside-objs) $(soft-objs)
+override libaccel/tests/test_fast-ldlibs := -Wl,--wrap=fast_gemm_bf16_amx -lm
 libaccel/tests/test_fpmode-objs := libaccel/tests/test_fpmode.o driver/model/tests/tap.o
 $(foreach t,strips fast fpmode,$(eval override libaccel/tests/test_$(t)-libs :=))
 $(foreach t,strips fast fpmode,$(eval override libaccel/tests/test_$(t)-pkgs :=))

@@ -14,6 +14,7 @@
 #include "driver/model/tests/gen.h"
 #include "driver/model/tests/tap.h"
 #include "libaccel/sw/kernels/fast.h"
+#include "libaccel/sw/kernels/gemm/gemm_isa.h"
 #include "libaccel/sw/sw.h"
 #include "libaccel/tests/guest.h"
 
@@ -377,6 +378,65 @@ static void packs(struct level *l)
 	}
 }
 
+#if defined(__x86_64__)
+/* Strips of AMX with instructions of any processor, see strips_soft.c */
+static bool soft;
+static uint32_t strips;
+void soft_gemm_bf16(const struct fast_gemm_strip *s);
+void __real_fast_gemm_bf16_amx(const struct fast_gemm_strip *s);
+void __wrap_fast_gemm_bf16_amx(const struct fast_gemm_strip *s);
+
+void __wrap_fast_gemm_bf16_amx(const struct fast_gemm_strip *s)
+{
+	strips++;
+	(soft ? soft_gemm_bf16 : __real_fast_gemm_bf16_amx)(s);
+}
+
+/* Many rows that may be rounded to bf16, by small weights and blocks of all types */
+static void rounded_products(struct level *l)
+{
+	static const int as[] = { F32, F16, BF16 };
+	uint64_t seed = 0xbf160000;
+	uint32_t n, took = 0, before;
+	int b, bad = 0;
+
+	soft = true;
+	l->cpu.isa |= FAST_AMX_BF16;
+	for (b = S8; b <= Q6_K; b++)
+		for (n = 0; n < 8 * CASES; n++) {
+			const struct gen_types c = { as[n % 3], b, n % 2 ? as[n % 3] : F32 };
+			const uint32_t group = 16u << n % 4;
+			static struct mt_task t;
+			uint32_t flags;
+
+			if (b == S32)
+				continue;
+			memset(image, 0x5a, sizeof(image));
+			mt_task_init(&t, image, ++seed * 7919, UMA_OP_GEMM);
+			gen_gemm(&t, &c);
+			/* Fewer rows are not. */
+			if (t.task.op[0].dims[t.task.op[0].rank - 2] < 32)
+				continue;
+			memcpy(&flags, t.task.params + 12, 4);
+			flags |= UMA_GEMM_BF16;
+			memcpy(t.task.params + 8, &group, 4);
+			memcpy(t.task.params + 12, &flags, 4);
+			before = strips;
+			bad += !as_reference(l, &t.task, &t.task, give(&t), seed);
+			took += strips != before;
+		}
+	tap_ok(!bad && took >= 20, "%s, tiles in C: %u products of bf16 that may be of bytes",
+	       l->name, took);
+	soft = false;
+	l->cpu.isa &= ~FAST_AMX_BF16;
+}
+#else
+static void rounded_products(struct level *l)
+{
+	(void)l;
+}
+#endif
+
 /* A product whose B has been packed before; the reference takes it as it was. */
 static bool packed_product(struct level *l, const struct gen_types *c, uint64_t seed)
 {
@@ -473,12 +533,15 @@ int main(void)
 			continue;
 		}
 		fast_cpu_init(&l.cpu, isa, 2);
+		ref_bf16 = isa & FAST_BF16;
 		products(&l);
 		functions(&l);
 		integers(&l);
 		reductions(&l);
 		packs(&l);
 		packed_products(&l);
+		if (isa & FAST_BF16 && !(isa & FAST_AMX_BF16))
+			rounded_products(&l);
 		repeated_image(&l);
 	}
 	if (!tap_count)

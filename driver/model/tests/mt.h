@@ -7,6 +7,7 @@
 #define _MODEL_MT_H_
 
 #include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "driver/model/uma_model.h"
@@ -148,6 +149,9 @@ double ref_extra(const struct ref_func *f, double x, double p0, double p1);
 extern const struct ref_func ref_acts[UMA_ACT_COUNT];
 /* What a sigmoid far below 0 may be off by; 0 unless a test says otherwise */
 extern double ref_saturated;
+
+/* Who may round the operands of a product to bf16 (UMA_GEMM_BF16) may do so */
+extern bool ref_bf16;
 extern const struct ref_func ref_unaries[UMA_UNARY_COUNT];
 
 /* Functions of two values that compare or jump; those of integers, exact. */

@@ -14,6 +14,7 @@ extern const struct fast_class fast_few;
 extern const struct fast_class fast_gemm;
 extern const struct fast_class fast_kv_write;
 extern const struct fast_class fast_grouped;
+extern const struct fast_class fast_grouped_bf16;
 extern const struct fast_class fast_map;
 extern const struct fast_class fast_move;
 extern const struct fast_class fast_norm;

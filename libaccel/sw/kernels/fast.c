@@ -41,8 +41,10 @@ static const struct fast_class *const *classes_of(const struct uma_op *op)
 	static const struct fast_class *const scaled[] = {
 		&fast_gemv, &fast_gemm, &fast_grouped, NULL
 	};
-	/* A is rounded to bytes. */
-	static const struct fast_class *const rounded[] = { &fast_grouped, NULL };
+	/* A is rounded, to bytes unless bf16 is permitted. */
+	static const struct fast_class *const rounded[] = {
+		&fast_grouped_bf16, &fast_grouped, NULL
+	};
 	static const struct fast_class *const experts[] = { &fast_experts, NULL };
 
 	switch (op->opcode) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * GEMM of bytes with scales for rows of A, or for groups along K; and of bf16 by small
- * integers. The first phase converts the rows of A, each followed by the sums, zero points and
+ * integers. If it is permitted to round to bf16 instead, many rows do not become bytes with
+ * AMX: scaling the sums of each group takes longer there than the products. The first phase converts the rows of A, each followed by the sums, zero points and
  * scales of its groups. The second expands two vectors of columns of B for some groups of K,
  * and multiplies them with all rows of the tile. The bits of a row depend neither on the number
  * of rows nor on the number of threads.
@@ -33,6 +34,10 @@
 static void call_of_row(const struct grouped_plan *p, const uint8_t *row, uint32_t g0,
 			struct grouped_call *call)
 {
+	if (p->bf16) {
+		call->a = row + 2ul * g0 * p->group;
+		return;
+	}
 	call->a = row + 4ul * g0 * words_of(p, p->group);
 	row += p->meta + 4ul * g0;
 	call->a_sum = row + 4ul * p->groups * SUM;
@@ -47,6 +52,23 @@ static void call_of_row(const struct grouped_plan *p, const uint8_t *row, uint32
 #else
 #define multiply_tiles(call, m)	((void)(call), (void)(m))
 #endif
+
+/* All rows of the tile by bf16: the strip of another class. */
+static void multiply_bf16(const struct fast_run *r, const struct grouped_call *call, uint32_t m)
+{
+	const struct grouped_plan *p = plan_of(r);
+	const uint32_t nb = 2 * p->k->vl;
+	uint8_t *b = (uint8_t *)r->scratch + p->bf16_at;
+	const struct fast_gemm_strip s = {
+		.a = call->a, .a_ms = (int64_t)p->row, .a_ks = 4,
+		.b = { b, b + 64 }, .b_ks = 4 * nb, .c = call->c, .c_ms = 4 * nb,
+		.m = m, .n = nb, .k = call->groups * p->group,
+		.accumulate = call->accumulate,
+	};
+
+	grouped_words_bf16(call, b);
+	fast_gemm_kernel(FAST_GEMM_BF16, r->prog->cpu->isa)(&s);
+}
 
 /* Groups @g0 .. @g0 + @count of a strip, for all rows of the tile. */
 static int multiply(const struct fast_run *r, struct grouped_strip *s, uint32_t g0, uint32_t count,
@@ -64,7 +86,7 @@ static int multiply(const struct fast_run *r, struct grouped_strip *s, uint32_t 
 	};
 	const enum grouped_way way = p->zeros ? GROUPED_ZEROS :
 				     p->mins ? GROUPED_MINS : GROUPED_PLAIN;
-	const uint32_t whole = p->tiles ? m / GROUPED_TILE * GROUPED_TILE : 0;
+	const uint32_t whole = p->bf16 ? m : p->tiles ? m / GROUPED_TILE * GROUPED_TILE : 0;
 	const uint32_t parts = gemm_count(m, p->k->mr);
 	struct grouped_ahead ahead;
 	uint32_t i, rows, part = 0;
@@ -77,7 +99,10 @@ static int multiply(const struct fast_run *r, struct grouped_strip *s, uint32_t 
 		grouped_fetch(&ahead, 0, 1);
 		call_of_row(p, a, g0, &call);
 		call.c = c;
-		multiply_tiles(&call, whole);
+		if (p->bf16)
+			multiply_bf16(r, &call, m);
+		else
+			multiply_tiles(&call, whole);
 	}
 	for (i = whole; i < m; i += rows) {
 		const uint32_t blocks = gemm_count(m - i, p->k->mr);
@@ -368,7 +393,7 @@ static void cut(const struct fast_prog *f, struct grouped_plan *p, uint64_t batc
 	const uint32_t nb = 2 * p->k->vl;
 	/* Sums of groups, and what else is read of a row */
 	const uint32_t metas = 1u + p->group_scales + p->mins + 2u * p->zeros;
-	const uint64_t row = p->meta + 4ull * p->groups * metas;
+	const uint64_t row = p->meta + (p->bf16 ? 0 : 4ull * p->groups * metas);
 	const uint32_t rows = (uint32_t)(TILE_A(f->cpu->l2) / row);
 	uint32_t strips = gemm_count(p->n, nb), each;
 
@@ -391,6 +416,8 @@ static bool place(struct grouped_plan *p)
 
 	p->words_at = (uint32_t)at;
 	at += words + 256;
+	p->bf16_at = (uint32_t)at;
+	at += p->bf16 ? 2 * words : 0;
 	p->blocks_at = (uint32_t)at;
 	at += p->size || p->along ? 0 : (uint64_t)p->block * p->group * p->bits / 32 * 64;
 	p->scale_at = (uint32_t)at;
@@ -404,7 +431,14 @@ static bool place(struct grouped_plan *p)
 	return p->a_at <= FAST_SCRATCH;
 }
 
-static int grouped_prepare(struct fast_prog *f)
+/* May A and B be rounded to bf16 instead of A to bytes? Few rows gain nothing. */
+static bool suits_bf16(const struct fast_prog *f, const struct grouped_plan *p)
+{
+	return f->op->bf16 && p->k == &grouped_vnni && f->cpu->isa & FAST_AMX_BF16 &&
+	       p->m >= GROUPED_BF16 && p->depth % p->group == 0 && !fast_reproducible(f);
+}
+
+static int prepare(struct fast_prog *f, bool bf16)
 {
 	const struct uma_tensor_view *a = &f->op->t[UMA_SLOT_A], *b = &f->op->t[UMA_SLOT_B];
 	const struct uma_tensor_view *d = &f->op->t[UMA_SLOT_DST];
@@ -453,8 +487,16 @@ static int grouped_prepare(struct fast_prog *f)
 		     p->m <= GROUPED_NIBBLES && !p->zeros && !p->mins &&
 		     b->quant == UMA_QUANT_GROUP && p->group == b->quant_group &&
 		     p->group % 8 == 0 && uma_table_stride(b, b->rank - 1u) == 1;
+	if (bf16 && !suits_bf16(f, p))
+		return 0;
+	p->bf16 = bf16;
+	if (bf16) {
+		p->zeros = false;
+		p->meta = (uint32_t)uma_roundup(2ull * p->depth, 64);
+		p->row = p->meta | 64;
+	}
 	/* Whole tiles along K: with shorter groups what follows the sums takes as long without. */
-	p->tiles = p->k == &grouped_vnni && f->cpu->isa & FAST_AMX_INT8 &&
+	p->tiles = !bf16 && p->k == &grouped_vnni && f->cpu->isa & FAST_AMX_INT8 &&
 		   p->m >= GROUPED_TILE && !p->zeros && p->group % 64 == 0 &&
 		   p->depth % p->group == 0;
 	p->room = p->rows + 1;
@@ -474,6 +516,22 @@ static int grouped_prepare(struct fast_prog *f)
 	f->tiles[f->phase_count++] = (uint32_t)tiles;
 	return 1;
 }
+
+static int grouped_prepare(struct fast_prog *f)
+{
+	return prepare(f, false);
+}
+
+static int grouped_bf16_prepare(struct fast_prog *f)
+{
+	return prepare(f, true);
+}
+
+const struct fast_class fast_grouped_bf16 = {
+	.name = "grouped-bf16",
+	.prepare = grouped_bf16_prepare,
+	.tile = grouped_tile,
+};
 
 const struct fast_class fast_grouped = {
 	.name = "grouped",

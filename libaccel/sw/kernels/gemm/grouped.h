@@ -19,6 +19,8 @@
 #define GROUPED_NIBBLES	8
 /** GROUPED_TILE: rows of an AMX tile */
 #define GROUPED_TILE	16u
+/** GROUPED_BF16: minimum number of rows for which A and B become bf16, for AMX, if permitted */
+#define GROUPED_BF16	32u
 /** GROUPED_MAX: maximum number of elements of a group; longer ones are divided */
 #define GROUPED_MAX	4096u
 
@@ -146,5 +148,12 @@ extern const struct grouped_kernels grouped_bf16;
  * Gives the bits that the kernels of @grouped_vnni give.
  */
 void grouped_tiles_amx(const struct grouped_call *g, uint32_t m);
+
+/**
+ * grouped_words_bf16 - round two vectors of columns to bf16
+ * @g: @b: words of bytes, @words: of each group, with @b_scale, @b_zero and @b_min
+ * @out: words of strips of bf16, twice as many, two vectors apart
+ */
+void grouped_words_bf16(const struct grouped_call *g, uint8_t *out);
 
 #endif /* LIBACCEL_SW_FAST_GROUPED_H */

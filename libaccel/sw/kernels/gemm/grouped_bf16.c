@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Products in groups: bf16 by integers minus their zero points, which are exact in bf16. */
+/*
+ * Products in groups: bf16 by integers minus their zero points, which are exact in bf16. And
+ * columns whose numbers are scaled before they are rounded to bf16, for kernels of that type.
+ */
 #include "libaccel/sw/kernels/vec/vec512.h"
 
 #define MR		6
@@ -30,6 +33,50 @@ V_INLINE vi expand_word(vi q, uint32_t bits, uint32_t w, vi zero)
 #include "grouped_kernel.h"
 
 GROUPED(1) GROUPED(2) GROUPED(3) GROUPED(4) GROUPED(5) GROUPED(6)
+
+/* Bytes @at and @at + 1 of each word as a word of bf16; @zero has 2^23 added. */
+V_INLINE vi scaled_word(vi q, const uint32_t at, vf zero, vf scale, vf min)
+{
+	const vi order = _mm512_setr_epi32(0x00100000, 0x00110001, 0x00120002, 0x00130003,
+					   0x00140004, 0x00150005, 0x00160006, 0x00170007,
+					   0x00180008, 0x00190009, 0x001a000a, 0x001b000b,
+					   0x001c000c, 0x001d000d, 0x001e000e, 0x001f000f);
+	vf x[2];
+
+	for_each_below(i, 0, 2) {
+		/* 2^23 + a byte has this byte as its lowest one. */
+		const vi place = _mm512_set4_epi32(12, 8, 4, 0);
+		const vi from = vi_add(place, vi_set((int)at + i));
+
+		x[i] = v_of(_mm512_mask_shuffle_epi8(vi_bits(0x4b000000), 0x1111111111111111ull, q,
+						     from));
+		x[i] = v_fma(v_sub(x[i], zero), scale, min);
+	}
+	return _mm512_permutexvar_epi16(order, (vi)_mm512_cvtne2ps_pbh(x[1], x[0]));
+}
+
+void grouped_words_bf16(const struct grouped_call *g, uint8_t *out)
+{
+	const uint8_t *b = g->b;
+	uint32_t i, w;
+
+	for (i = 0; i < 2 * g->groups; i++) {
+		const vf scale = v_load(g->b_scale + i * VL);
+		const vf min = g->b_min ? v_load(g->b_min + i * VL) : v_set(0);
+		const vf zero = v_add(v_of_ints(vi_load(g->b_zero + i * VL)), v_set(0x1p23f));
+
+		for (w = 0; w < g->words; w++) {
+			const vi q = vi_load(b + 8ul * VL * w);
+
+			vi_store(out + 16ul * VL * w, scaled_word(q, 0, zero, scale, min));
+			vi_store(out + 16ul * VL * w + 8 * VL,
+				 scaled_word(q, 2, zero, scale, min));
+		}
+		/* The other vector, or the next group. */
+		b += i % 2 ? 8ul * VL * g->words - 4 * VL : 4 * VL;
+		out += i % 2 ? 16ul * VL * g->words - 4 * VL : 4 * VL;
+	}
+}
 
 const struct grouped_kernels grouped_bf16 = {
 	.vl = VL, .mr = MR, .word = WORD,

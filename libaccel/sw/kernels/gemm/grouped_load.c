@@ -170,6 +170,22 @@ static void put_rounded(const struct fast_run *r, const float *x, uint32_t k, ui
 	}
 }
 
+/* The same to bf16, without scales. */
+static void put_bf16(const struct fast_run *r, const float *x, uint32_t k, uint32_t n, uint8_t *row)
+{
+	const struct grouped_plan *p = plan_of(r);
+	uint16_t *to = (uint16_t *)row, some[ROUNDED];
+	uint32_t i;
+
+	if (!p->even_odd) {
+		r->prog->rows->from_f32[UMA_DTYPE_BF16](to + k, x, n);
+		return;
+	}
+	r->prog->rows->from_f32[UMA_DTYPE_BF16](some, x, n);
+	for (i = 0; i < n; i++)
+		to[place_of(p, k + i)] = some[i];
+}
+
 /* Convert the elements of a row; if they are rounded to bytes, compute their scales. */
 static int put_row(const struct fast_run *r, const uint32_t *idx, uint8_t *row)
 {
@@ -190,7 +206,9 @@ static int put_row(const struct fast_run *r, const uint32_t *idx, uint8_t *row)
 		      uma_gather(&run, UMA_SLOT_A, a, part.off, part.stride, part.n, buf->raw);
 		if (!raw)
 			return -1;
-		if (r->prog->op->a_group)
+		if (p->bf16)
+			put_bf16(r, raw, k, part.n, row);
+		else if (r->prog->op->a_group)
 			put_rounded(r, raw, k, part.n, row);
 		else if (is_bf16(p))
 			memcpy(row + 2ul * k, raw, 2ul * part.n);
@@ -210,6 +228,8 @@ static int bring_row(const struct fast_run *r, uint64_t batch, uint32_t m, uint8
 
 	batch_index(r, batch, idx);
 	idx[a->rank - 2] = m;
+	if (p->bf16)
+		return put_row(r, idx, row);
 	memset(row + (uma_roundup(p->depth, 8) - 8) * 4 / p->k->word, 0, 32 / p->k->word);
 	if (put_row(r, idx, row))
 		return -1;
@@ -381,7 +401,7 @@ static int load_tables(const struct fast_run *r, struct grouped_strip *s, uint32
 			return -1;
 		for (i = 0; !again && b->quant <= UMA_QUANT_TENSOR && i < nb; i++)
 			scale[g * nb + i] = same;
-		if (!p->zeros && !is_bf16(p))
+		if (!p->zeros && !p->bf16 && !is_bf16(p))
 			continue;
 		if (again)
 			memcpy(zero + g * nb, zero + (g - 1) * nb, 4ul * nb);
@@ -553,13 +573,10 @@ static void load_blocks(const struct fast_run *r, struct grouped_strip *s, uint3
 		if (p->mins)
 			min[i] *= factor;
 	}
-	for (i = 0; p->zeros && i < count; i++) {
-		uint32_t j;
-
-		for (j = 0; j < nb; j++)
-			zero[i * nb + j] = p->b_shift;
+	for (i = 0; (p->zeros || p->bf16) && i < count * nb; i++)
+		zero[i] = p->b_shift;
+	for (i = 0; p->zeros && i < count; i++)
 		column_sums(r, words + 4ul * nb * i * words_of(p, p->group), g0 + i, sum + i * nb);
-	}
 }
 
 int grouped_load_columns(const struct fast_run *r, struct grouped_strip *s, uint32_t g0,
@@ -624,7 +641,7 @@ static float packed_value(const struct fast_run *r, uint64_t batch, const uint32
 	       (b->min_addr ? table_at(r, b, b->min_addr, uma_table_index(b, idx)) : 0);
 }
 
-/* An element of A that was rounded to a byte. */
+/* An element of A that was rounded. */
 static float rounded_value(const struct fast_run *r, uint64_t batch, const uint32_t *idx)
 {
 	const struct grouped_plan *p = plan_of(r);
@@ -633,7 +650,12 @@ static float rounded_value(const struct fast_run *r, uint64_t batch, const uint3
 	const float *scale = meta(p, row, SCALE);
 	const int32_t q = p->k->word == 2 ? ((const int16_t *)row)[wide_place_of(p, k)] :
 					    (int8_t)row[place_of(p, k)];
+	float x;
 
+	if (p->bf16) {
+		r->prog->rows->to_f32[UMA_DTYPE_BF16](&x, row + 2ul * place_of(p, k), 1);
+		return x;
+	}
 	return (float)q * scale[k / p->group];
 }
 

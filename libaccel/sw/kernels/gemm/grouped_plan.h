@@ -35,6 +35,7 @@
  * @meta: offset in it: sums, raw sums, zero points, scales, each for all groups
  * @words_at: offset in scratch memory of words
  * @blocks_at: offset of blocks
+ * @bf16_at: offset of words of bf16
  * @scale_at: offset of scales of a strip
  * @zero_at: offset of zero points
  * @sum_at: offset of sums of columns
@@ -51,6 +52,7 @@
  * @mins: columns have minima
  * @few: few rows are multiplied by columns of blocks directly after transposing these
  * @nibbles: few rows are multiplied by packed columns of 4-bit numbers without expanding these
+ * @bf16: all rows are multiplied by AMX tiles, with A and the values of B rounded to bf16
  * @tiles: AMX tiles multiply the rows that fill them
  * @zeros: there are products of zero points
  * @row_scales: A has a scale for each row
@@ -75,6 +77,7 @@ struct grouped_plan {
 	uint32_t meta;
 	uint32_t words_at;
 	uint32_t blocks_at;
+	uint32_t bf16_at;
 	uint32_t scale_at;
 	uint32_t zero_at;
 	uint32_t sum_at;
@@ -92,6 +95,7 @@ struct grouped_plan {
 	bool few;
 	bool nibbles;
 	bool tiles;
+	bool bf16;
 	bool zeros;
 	bool row_scales;
 	bool group_scales;
