@@ -11,14 +11,17 @@
 static void keep_floats(struct net *net, const struct node *node)
 {
 	struct accel_gemm_desc *d = &node->desc->any.gemm;
-	const uint32_t group = d->a_group;
+	const uint32_t group = d->a_group, flags = d->flags;
 
 	if (!group || net_can_run(net, node))
 		return;
 	d->a_group = 0;
+	d->flags &= ~ACCEL_GEMM_BF16;
 	/* The error names the descriptor as it was. */
-	if (!net_can_run(net, node))
+	if (!net_can_run(net, node)) {
 		d->a_group = group;
+		d->flags = flags;
+	}
 }
 
 /**

@@ -12,7 +12,7 @@
 
 #define GEMM_FLAGS	(ACCEL_GEMM_TRANS_A | ACCEL_GEMM_TRANS_B | \
 			 ACCEL_GEMM_ALPHA | ACCEL_GEMM_PACK_B | \
-			 ACCEL_GEMM_SPARSE_B)
+			 ACCEL_GEMM_SPARSE_B | ACCEL_GEMM_BF16)
 
 /* Largest rank has the longest path; indices are below ACCEL_MAX_RANK */
 static const char * const a_dims[ACCEL_MAX_RANK] = {
@@ -37,6 +37,9 @@ static int check_scalars(const struct accel_gemm_desc *d, struct accel_error *e)
 			   d->a_group & (d->a_group - 1)))
 		return bad(e, -EINVAL, "gemm", "a_group", "%u is not 0, 16, 32, 64 or 128",
 			   d->a_group);
+	if ((d->flags & ACCEL_GEMM_BF16) && !d->a_group)
+		return bad(e, -EINVAL, "gemm", "flags",
+			   "ACCEL_GEMM_BF16 is for a left matrix that may be rounded: a_group is 0");
 	if (!(d->flags & ACCEL_GEMM_ALPHA) && d->alpha != 0)
 		return bad(e, -EINVAL, "gemm", "alpha",
 			   "%g is given without ACCEL_GEMM_ALPHA",
@@ -303,6 +306,7 @@ int lower_gemm(const union any_desc *any, struct request *req, struct accel_erro
 	req->alpha = desc->flags & ACCEL_GEMM_ALPHA ? desc->alpha : 1;
 	req->beta = desc->beta;
 	req->a_group = desc->a_group;
+	req->bf16 = desc->flags & ACCEL_GEMM_BF16;
 	req->pack = desc->flags & ACCEL_GEMM_PACK_B;
 	req->sparse = desc->flags & ACCEL_GEMM_SPARSE_B;
 	req->sparse_axis = desc->b.rank - (desc->b.rank == 1 || desc->flags & ACCEL_GEMM_TRANS_B ?

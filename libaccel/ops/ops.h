@@ -110,6 +110,7 @@ struct tuning;
  * @alpha: GEMM
  * @beta: GEMM
  * @a_group: GEMM: elements of A that are rounded to bytes together
+ * @bf16: GEMM: A and B may be rounded to bf16 instead; whoever cannot is not told
  * @experts: GEMM: matrices of B, of which each has rows of A; 0: there are batches
  * @value: FILL: bits of the element
  * @epilogue: UMA_EPI_*
@@ -152,6 +153,7 @@ struct request {
 	float alpha;
 	float beta;
 	uint32_t a_group;
+	bool bf16;
 	int64_t experts;
 	uint32_t value;
 	uint32_t epilogue;

@@ -80,8 +80,12 @@ static void emit_operand(struct uma_operand *o, const struct operand *t,
 	emit_quant(o, &t->quant);
 }
 
-static void emit_params(struct uma_task *task, const struct request *req)
+static void emit_params(struct uma_task *task, const struct request *req,
+			const struct uma_op_cap *row)
 {
+	/* A permission that changes bits with the number of rows */
+	const bool bf16 = req->bf16 && !req->reproducible &&
+			  le32toh(row->funcs) & UMA_GEMM_CAP_BF16;
 	struct uma_gemm_params gemm = { 0 };
 	struct uma_fill_params fill = { 0 };
 	struct uma_elementwise_params ew = { 0 };
@@ -91,7 +95,8 @@ static void emit_params(struct uma_task *task, const struct request *req)
 		gemm.alpha = float_bits(req->alpha);
 		gemm.beta = float_bits(req->beta);
 		gemm.a_group = htole32(req->a_group);
-		gemm.flags = htole32(req->experts ? UMA_GEMM_EXPERTS : 0);
+		gemm.flags = htole32((req->experts ? UMA_GEMM_EXPERTS : 0) |
+				     (bf16 ? UMA_GEMM_BF16 : 0));
 		memcpy(task->params, &gemm, sizeof(gemm));
 		break;
 	case UMA_OP_FILL:
@@ -235,7 +240,7 @@ int emit_plan(struct accel_plan *plan, const struct request *req,
 	task->version = htole16(UMA_TASK_VERSION);
 	task->opcode = htole16(req->opcode);
 	task->slots = htole32(req->slots);
-	emit_params(task, req);
+	emit_params(task, req, row);
 	for (s = 0; s < REQUEST_SLOTS; s++) {
 		const struct operand *t = &req->t[s];
 		uint32_t layout = UMA_LAYOUT_STRIDED;

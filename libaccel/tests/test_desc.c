@@ -100,7 +100,9 @@ static const struct row gemm_rows[] = {
 	BAD("gemm.hdr.engine", G(hdr.engine, ACCEL_ENGINE_COUNT)),
 	BAD("gemm.hdr.pad", G(hdr.pad, 1)),
 	/* scalars */
-	BAD("gemm.flags", G(flags, 32)),
+	BAD("gemm.flags", G(flags, 64)),
+	/* Nothing is rounded that could be rounded to bf16 instead. */
+	BAD("gemm.flags", G(flags, ACCEL_GEMM_BF16)),
 	BAD("gemm.flags", G(flags, 1u << 31)),
 	BAD("gemm.a_group", G(a_group, 1)),
 	BAD("gemm.a_group", G(a_group, 24)),

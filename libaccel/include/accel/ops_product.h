@@ -31,6 +31,11 @@ extern "C" {
  * with the same result. B must not have zero points
  */
 #define ACCEL_GEMM_SPARSE_B	(1u << 4)
+/**
+ * ACCEL_GEMM_BF16: with @a_group: A and the values of B may be rounded to bf16 instead, see
+ * there. A permission: engines that make no use of it ignore it
+ */
+#define ACCEL_GEMM_BF16		(1u << 5)
 
 /**
  * struct accel_gemm_desc - D = epilogue(alpha * A x B + beta * C)
@@ -57,6 +62,10 @@ extern "C" {
  * the fly, like by DYNQUANT: of each group of so many elements along K the largest becomes
  * 127. The product is computed with the dequantised values. This is 2 to 10 times faster; the
  * error of each element is up to 1/254 of the largest element of its group. 0 does not round.
+ * With ACCEL_GEMM_BF16 an engine may instead round each element of A, and each value of B, to
+ * the nearest bf16, an error of at most 1/512 of itself: the kernels of the in-process device
+ * do so for many rows where AMX multiplies bf16 several times faster than bytes in groups. In a
+ * context with ACCEL_CTX_REPRODUCIBLE the flag has no effect.
  *
  * With @rows (mixture of experts) B is a stack of E matrices, [E, K, N], and each of them is
  * multiplied with consecutive rows of A, [M, K]: D[i] = A[i] x B[e], where e is the matrix of

@@ -48,6 +48,7 @@ static int64_t block_of(uint32_t dtype)
  * @scheme: of the scales of a left matrix of bytes
  * @group: of these
  * @a_group: elements of a floating-point left matrix that are rounded together
+ * @bf16: or each of them and of B by itself, to bf16
  */
 struct product {
 	uint32_t b;
@@ -61,6 +62,7 @@ struct product {
 	uint32_t scheme;
 	uint32_t group;
 	uint32_t a_group;
+	bool bf16;
 };
 
 static const struct accel_desc *build_product(struct op_case *c, const void *arg)
@@ -80,6 +82,8 @@ static const struct accel_desc *build_product(struct op_case *c, const void *arg
 		b[1] = p->n;
 		b[2] = k;
 	}
+	if (p->bf16)
+		d->flags |= ACCEL_GEMM_BF16;
 	op_tensor(c, &d->a, p->a, 3 - skip, a + skip,
 		  op_below(c, 3) ? OP_DENSE : (enum op_style)op_below(c, OP_STYLES));
 	if (p->a >= ACCEL_S8)
@@ -181,7 +185,7 @@ static void test_rounded(struct op_env *env)
 					.style = (f + i + j) % 3 ? OP_DENSE :
 						 (enum op_style)(j % OP_STYLES),
 					.plain = j % 2, .a_group = 16u << (f + 2 * i + j) % 4,
-					.batch = i % 4 == 3 ? 2 : 0,
+					.batch = i % 4 == 3 ? 2 : 0, .bf16 = (f + j) % 2,
 				};
 
 				if (env->small && ((f + i + j) % 4 || p.m * p.n > 200))

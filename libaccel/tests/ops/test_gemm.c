@@ -620,7 +620,8 @@ static void test_along(struct op_env *env)
 					/* Weights by numbers always have scales. */
 					.b_quant = (v & 16 ? groups : ACCEL_QUANT_CHANNEL) - round,
 					.group = (int)(v + i) % 4, .zeros = v % 5 == 4,
-					.flags = v % 7 ? 2 : v & 4 ? 8 : 0,
+					.flags = (v % 7 ? 2 : v & 4 ? 8 : 0) |
+						 (round && k % 2 ? ACCEL_GEMM_BF16 : 0),
 					.batch = v % 11 == 10 ? BATCH_BOTH : 0,
 					.a_group = round ? 16u << (v + k) % 4 : 0,
 				};

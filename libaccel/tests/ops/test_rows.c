@@ -33,7 +33,7 @@
 #define CHANNELS	32
 
 enum kind {
-	GEMM, PACKED, TRANSPOSED, ROUNDED, ROUNDED_LONG, GELU, NARROW, RELU, ZEROS, EXPERTS,
+	GEMM, PACKED, TRANSPOSED, ROUNDED, ROUNDED_LONG, ROUNDED_BF16, GELU, NARROW, RELU, ZEROS, EXPERTS,
 	EXPERTS_PACKED, BATCH,
 	FFN, GATED, LAYER, RMS, SOFTMAX, SUM, COLUMNS, DYNQUANT, ACT, ATTENTION, CAUSAL, WINDOW,
 	MASK, CONV, CONV_PACKED, CONV_STRIDE, POINTS, POINTS_FIRST, DEPTHWISE, MAX_KINDS
@@ -115,6 +115,8 @@ static const struct row_case {
 	{ "product by Q4_1, rounded", ROUNDED, ACCEL_F32, ACCEL_Q4_1, 352, true },
 	{ "product by Q4_K, rounded", ROUNDED, ACCEL_F32, ACCEL_Q4_K, 1280, true },
 	{ "product by Q6_K, rounded", ROUNDED, ACCEL_F32, ACCEL_Q6_K, 1280, true },
+	{ "product by Q4_0, bf16 permitted", ROUNDED_BF16, ACCEL_F32, ACCEL_Q4_0, 352, false },
+	{ "product by 4 bits, bf16 permitted", ROUNDED_BF16, ACCEL_F32, ACCEL_S4, 256, false },
 	{ "product by 4 bits, rounded", ROUNDED, ACCEL_F32, ACCEL_S4, 256, true },
 	{ "product by 4 bits, rounded, long groups", ROUNDED_LONG, ACCEL_F32, ACCEL_S4, 512, true },
 	{ "product by 4 bits, minima, long groups", ROUNDED_LONG, ACCEL_F32, ACCEL_U4, 512, true },
@@ -248,7 +250,7 @@ static void scale_rows(struct bed *bed, struct accel_tensor *a)
 static int run_gemm(struct bed *bed, const struct row_case *c, int64_t m)
 {
 	struct accel_gemm_desc g = ACCEL_GEMM_DESC_INIT;
-	const bool rounded = c->kind == ROUNDED || c->kind == ROUNDED_LONG;
+	const bool rounded = c->kind >= ROUNDED && c->kind <= ROUNDED_BF16;
 	const bool along = c->kind == TRANSPOSED || rounded;
 	const bool exact = !is_plain(c->dtype) && c->kind != NARROW && c->kind != ZEROS;
 
@@ -269,6 +271,7 @@ static int run_gemm(struct bed *bed, const struct row_case *c, int64_t m)
 	if (c->kind == PACKED || c->kind == RELU || c->kind == NARROW)
 		g.flags |= ACCEL_GEMM_PACK_B;
 	g.a_group = rounded ? 32 : 0;
+	g.flags |= c->kind == ROUNDED_BF16 ? ACCEL_GEMM_BF16 : 0;
 	if (c->kind == ROUNDED_LONG) {
 		g.a_group = 128;
 		g.b.quant.group = 128;

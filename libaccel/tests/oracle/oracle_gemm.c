@@ -84,6 +84,7 @@ static int64_t matrix_at(const struct accel_tensor *t, const struct accel_tensor
  * @g: as it was described
  * @m: with vectors as matrices of one row or one column
  * @at: the index of D at hand, of the latter
+ * @plain: values of A that may be rounded to bf16, with B, instead of bytes; or NULL
  */
 struct gemm_state {
 	const struct accel_gemm_desc *g;
@@ -91,6 +92,7 @@ struct gemm_state {
 	int64_t at[ACCEL_MAX_RANK + 1];
 	struct matrices a;
 	struct matrices b;
+	double *plain;
 	int64_t k;
 };
 
@@ -149,12 +151,14 @@ static int64_t exact_product(const struct gemm_state *s, const int64_t *idx)
 	return sum;
 }
 
-static struct oracle_num float_product(const struct gemm_state *s,
-				       const int64_t *idx, double *mags)
+/* @of: values of A */
+static struct oracle_num product_of(const struct gemm_state *s, const double *of,
+				    const int64_t *idx, double *mags)
 {
 	const struct accel_gemm_desc *g = &s->m;
 	uint32_t r = g->d.rank;
-	const double *a = s->a.v + matrix_at(&g->a, &g->d, idx) +
+	const bool bf16 = g->a.dtype == ACCEL_BF16 || of == s->plain;
+	const double *a = of + matrix_at(&g->a, &g->d, idx) +
 			  idx[r - 2] * s->a.row;
 	const double *b = s->b.v + right_at(g, idx) +
 			  idx[r - 1] * s->b.col;
@@ -188,17 +192,39 @@ static struct oracle_num float_product(const struct gemm_state *s,
 		return (struct oracle_num){ sum, INFINITY };
 	/* A rounding for each product and each sum, in whatever order. */
 	e = mag * (double)(s->k + 1) * U * 1.001 + (double)s->k * TINY;
+	/* Either operand rounded to nearest. */
+	if (of == s->plain)
+		e += mag * 1.003 / 256;
 	/* What a stored number stands for is rounded: once of a byte, for either operand. */
 	if (g->a.quant.scheme || g->a_group || mins)
 		e += mag * 3 * U;
 	/* Pairs of bf16 lose subnormal elements, products and sums before scales. */
-	for (i = 0; i < s->k && g->a.dtype == ACCEL_BF16; i++) {
+	for (i = 0; i < s->k && bf16; i++) {
 		operands += fabs(a[i * s->a.col]) + fabs(b[i * s->b.row]);
 		largest = fmax(largest, fabs(b[i * s->b.row]));
 	}
-	if (g->a.dtype == ACCEL_BF16)
+	if (bf16)
 		e += (operands + 2 * (double)s->k * fmax(largest, 1)) * (double)__FLT_MIN__;
 	return (struct oracle_num){ sum, e };
+}
+
+/* What is known if it is one of two. */
+static struct oracle_num either(struct oracle_num x, struct oracle_num y)
+{
+	const double lo = fmin(x.v - x.e, y.v - y.e), hi = fmax(x.v + x.e, y.v + y.e);
+
+	if (!isfinite(x.v) && !isfinite(y.v))
+		return isnan(x.v) == isnan(y.v) ? x : (struct oracle_num){ 0, INFINITY };
+	if (!isfinite(lo) || !isfinite(hi))
+		return (struct oracle_num){ 0, INFINITY };
+	return (struct oracle_num){ lo / 2 + hi / 2, hi / 2 - lo / 2 };
+}
+
+static struct oracle_num float_product(const struct gemm_state *s, const int64_t *idx, double *mags)
+{
+	const struct oracle_num x = product_of(s, s->a.v, idx, mags);
+
+	return s->plain ? either(x, product_of(s, s->plain, idx, mags)) : x;
 }
 
 /* Scale of an integer product: that of A times that of the column of B. */
@@ -355,6 +381,14 @@ static int gemm_begin(struct gemm_state *s, const struct accel_desc *desc)
 	s->k = g->a.dims[g->a.rank - (ta ? 2 : 1)];
 	if (matrices_read(&s->a, &g->a, ta, integer) || matrices_read(&s->b, &g->b, tb, integer))
 		return -1;
+	if (g->flags & ACCEL_GEMM_BF16) {
+		const uint64_t count = oracle_count(&g->a);
+
+		s->plain = calloc(count + 1, sizeof(*s->plain));
+		if (!s->plain)
+			return -1;
+		memcpy(s->plain, s->a.v, count * sizeof(*s->plain));
+	}
 	if (g->a_group)
 		round_rows(&s->a, &g->a, s->k, g->a_group);
 	return 0;
@@ -362,6 +396,7 @@ static int gemm_begin(struct gemm_state *s, const struct accel_desc *desc)
 
 static void gemm_end(struct gemm_state *s)
 {
+	free(s->plain);
 	free(s->a.min);
 	free(s->b.min);
 	free(s->a.v);

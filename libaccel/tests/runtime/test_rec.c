@@ -245,6 +245,46 @@ static void test_gemm(void **state)
 	record_free(&r);
 }
 
+/* A permission that changes bits with the number of rows is not given by all contexts. */
+static void test_permission(void **state)
+{
+	static const uint32_t flags[2] = { 0, ACCEL_CTX_REPRODUCIBLE };
+	struct accel_gemm_desc desc = ACCEL_GEMM_DESC_INIT;
+	struct accel_ctx_opts opts = ACCEL_CTX_OPTS_INIT;
+	static struct record r;
+	struct accel_bo *bo;
+	json_object *o;
+	uint32_t i;
+
+	(void)state;
+	record_open(&r);
+	desc.flags = ACCEL_GEMM_TRANS_B | ACCEL_GEMM_BF16;
+	desc.a_group = 32;
+	for (i = 0; i < 2; i++) {
+		accel_queue_destroy(r.rt.queue);
+		accel_ctx_destroy(r.rt.ctx);
+		opts.flags = flags[i];
+		assert_int_equal(accel_ctx_create(r.rt.dev, &opts, &r.rt.ctx), 0);
+		assert_int_equal(accel_queue_create(r.rt.ctx, NULL, &r.rt.queue), 0);
+		bo = rt_bo(r.rt.ctx, 3 * 4096);
+		desc.a = accel_tensor_2d(bo, ACCEL_F32, 8, 32);
+		desc.b = accel_tensor_2d(bo, ACCEL_Q8_0, 4, 32);
+		desc.b.offset = 4096;
+		desc.d = accel_tensor_2d(bo, ACCEL_F32, 8, 4);
+		desc.d.offset = 8192;
+		assert_int_equal(accel_run(r.rt.ctx, &desc.hdr), 0);
+		accel_bo_unref(bo);
+	}
+	record_read(&r);
+	for (i = 0; i < 2; i++) {
+		o = call(&r, "job_prepare", i);
+		assert_non_null(o);
+		assert_string_equal(text(at(o, "args.ops.0.tasks.0"), "params.flags"),
+				    i ? "0x0" : "0x2");
+	}
+	record_free(&r);
+}
+
 static void test_path(void **state)
 {
 	struct accel_device_opts opts = ACCEL_DEVICE_OPTS_INIT;
@@ -264,6 +304,7 @@ int main(void)
 		cmocka_unit_test(test_record),
 		cmocka_unit_test(test_failures),
 		cmocka_unit_test(test_gemm),
+		cmocka_unit_test(test_permission),
 		cmocka_unit_test(test_path),
 	};
 
