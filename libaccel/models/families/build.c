@@ -133,9 +133,14 @@ uint32_t part_product(struct family_build *b, uint32_t x, uint32_t weight, uint3
 	d.flags = columns ? 0 : ACCEL_GEMM_TRANS_B;
 	d.epilogue.act = act == PART_QUICK_GELU ? 0 : act;
 	d.d.dtype = ACCEL_F32;
-	/* What meets blocks is rounded to bytes, 32 at a time, as all do who have blocks. */
-	if (type >= ACCEL_Q8_0 && type <= ACCEL_Q6_K)
+	/*
+	 * What meets blocks is rounded to bytes, 32 at a time, as all do who have blocks; or to
+	 * bf16, which is closer to it.
+	 */
+	if (type >= ACCEL_Q8_0 && type <= ACCEL_Q6_K) {
 		d.a_group = 32;
+		d.flags |= ACCEL_GEMM_BF16;
+	}
 	if (im_node(im, &d.hdr, args, n, &out))
 		return NO_VALUE;
 	return act == PART_QUICK_GELU ? part_activate(b, act, out) : out;

@@ -188,9 +188,11 @@ static int matmul_nbits(struct import *im, uint32_t arg)
 	d.b.quant.axis = 1;
 	d.b.quant.group = (uint32_t)w.block;
 	d.b.quant.scale_dtype = im->in[2].type;
-	/* 4: A may be quantised to bytes by blocks, here of 128 elements at most */
-	if (im_int(im, "accuracy_level", 0) == 4)
+	/* 4: A may be quantised to bytes by blocks, here of 128 elements at most, or less so */
+	if (im_int(im, "accuracy_level", 0) == 4) {
 		d.a_group = (uint32_t)(w.block < 128 ? w.block : 128);
+		d.flags |= ACCEL_GEMM_BF16;
+	}
 	args[n++] = (struct accel_graph_arg){ ACCEL_ARG_A, im->in[0].value };
 	args[n++] = (struct accel_graph_arg){ ACCEL_ARG_B, b };
 	args[n++] = (struct accel_graph_arg){ ACCEL_ARG_B | ACCEL_ARG_SCALES, scales };
