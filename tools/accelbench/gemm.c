@@ -33,6 +33,8 @@
  * @group: elements of K that share a scale of B, 0: columns have one, or nothing has
  * @rows: B lies in rows of K, as files have it
  * @a_quant: which scales A has
+ * @a_group: elements of K of A that are rounded to bytes together
+ * @flags: ACCEL_GEMM_BF16, or nothing
  */
 struct kind {
 	const char *name;
@@ -41,6 +43,8 @@ struct kind {
 	uint32_t group;
 	bool rows;
 	uint32_t a_quant;
+	uint32_t a_group;
+	uint32_t flags;
 };
 
 static const struct kind kinds[] = {
@@ -66,6 +70,14 @@ static const struct kind kinds[] = {
 	{ "fp32*q4_1", ACCEL_F32, ACCEL_Q4_1, ACCEL_F32, PERF_FP32, 0, true },
 	{ "fp32*q4_k", ACCEL_F32, ACCEL_Q4_K, ACCEL_F32, PERF_FP32, 0, true },
 	{ "fp32*q6_k", ACCEL_F32, ACCEL_Q6_K, ACCEL_F32, PERF_FP32, 0, true },
+	/* The same with A rounded, to bytes, or to bf16 where this is faster */
+	{ "fp32/g*q4_0", ACCEL_F32, ACCEL_Q4_0, ACCEL_F32, PERF_INT8, 0, true, 0, GROUP },
+	{ "fp32/b*q8_0", ACCEL_F32, ACCEL_Q8_0, ACCEL_F32, PERF_BF16, 0, true, 0, GROUP,
+	  ACCEL_GEMM_BF16 },
+	{ "fp32/b*q4_0", ACCEL_F32, ACCEL_Q4_0, ACCEL_F32, PERF_BF16, 0, true, 0, GROUP,
+	  ACCEL_GEMM_BF16 },
+	{ "fp32/b*q4_k", ACCEL_F32, ACCEL_Q4_K, ACCEL_F32, PERF_BF16, 0, true, 0, GROUP,
+	  ACCEL_GEMM_BF16 },
 	{ "s8/g*q8_0", ACCEL_S8, ACCEL_Q8_0, ACCEL_F32, PERF_INT8, 0, true, ACCEL_QUANT_GROUP },
 	{ "s8/g*q4_0", ACCEL_S8, ACCEL_Q4_0, ACCEL_F32, PERF_INT8, 0, true, ACCEL_QUANT_GROUP },
 	{ "s8/g*q4_1", ACCEL_S8, ACCEL_Q4_1, ACCEL_F32, PERF_INT8, 0, true, ACCEL_QUANT_GROUP },
@@ -229,7 +241,8 @@ static int make_plan(struct gemm *g, uint32_t set, struct accel_plan **plan)
 {
 	struct accel_gemm_desc desc = ACCEL_GEMM_DESC_INIT;
 
-	desc.flags = g->packed ? ACCEL_GEMM_PACK_B : 0;
+	desc.flags = g->kind->flags | (g->packed ? ACCEL_GEMM_PACK_B : 0);
+	desc.a_group = g->kind->a_group;
 	desc.a = accel_tensor_2d(NULL, g->kind->a, g->m, g->k);
 	quantise_a(g, &desc.a);
 	desc.b = accel_tensor_2d(g->packed ? g->b : NULL, g->kind->b, g->k, g->n);
