@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
  * GEMM of bytes with scales for rows of A, or for groups along K; and of bf16 by small
- * integers. If it is permitted to round to bf16 instead, many rows do not become bytes with
- * AMX: scaling the sums of each group takes longer there than the products. The first phase converts the rows of A, each followed by the sums, zero points and
+ * integers. The first phase converts the rows of A, each followed by the sums, zero points and
  * scales of its groups. The second expands two vectors of columns of B for some groups of K,
  * and multiplies them with all rows of the tile. The bits of a row depend neither on the number
  * of rows nor on the number of threads.
+ *
+ * If it is permitted to round to bf16 instead, class grouped-bf16 does so for many rows with
+ * AMX: scaling the sums of each group takes longer there than the products of its tiles.
  */
 #include <stdlib.h>
 #include <string.h>
