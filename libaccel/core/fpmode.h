@@ -89,4 +89,32 @@ static inline void fp_mode_leave(const uint64_t *mode)
 #define FP_MODE_SCOPE() \
 	const uint64_t fp_mode_of_caller FP_MODE_CLEANUP = fp_mode_enter()
 
+/*
+ * The same around kernels, which have no digits: on x86 no arithmetic of theirs is the x87's,
+ * whose words stay as they are, since reading its flags takes as long as a small job.
+ */
+#if defined(__x86_64__)
+static inline uint32_t fp_kernels_enter(void)
+{
+	const uint32_t control = (uint32_t)FP_MODE_CONTROL, word = (uint32_t)FP_MODE_DEFAULT;
+	uint32_t mode;
+
+	__asm__ volatile("stmxcsr %0" : "=m"(mode) : : "memory");
+	if ((mode ^ word) & control)
+		__asm__ volatile("ldmxcsr %0" : : "m"(word) : "memory");
+	return mode;
+}
+
+static inline void fp_kernels_leave(const uint32_t *mode)
+{
+	__asm__ volatile("ldmxcsr %0" : : "m"(*mode) : "memory");
+}
+
+#define FP_KERNELS_SCOPE() \
+	const uint32_t fp_kernels_of_caller __attribute__((cleanup(fp_kernels_leave), unused)) = \
+		fp_kernels_enter()
+#else
+#define FP_KERNELS_SCOPE() FP_MODE_SCOPE()
+#endif
+
 #endif /* LIBACCEL_FPMODE_H */

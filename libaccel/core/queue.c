@@ -136,6 +136,14 @@ static int submit_opts(struct accel_queue *queue,
 	return 0;
 }
 
+/* What the backend makes of a job has numbers, too. */
+static int backend_prepares(struct accel_job *job)
+{
+	FP_MODE_SCOPE();
+
+	return job->ctx->dev->ops->job_prepare(job);
+}
+
 /* What the backend makes of a job is made once; from now on it is not rebound. */
 static int job_prepare(struct accel_job *job)
 {
@@ -143,7 +151,7 @@ static int job_prepare(struct accel_job *job)
 
 	pthread_mutex_lock(&job->lock);
 	if (!atomic_load_explicit(&job->prepared, memory_order_relaxed)) {
-		ret = job->ctx->dev->ops->job_prepare(job);
+		ret = backend_prepares(job);
 		if (!ret) {
 			free(job->tasks);
 			job->tasks = NULL;
@@ -162,8 +170,6 @@ int accel_queue_submit(struct accel_queue *queue, struct accel_job *job,
 		       const struct accel_submit_opts *opts,
 		       struct accel_fence **out)
 {
-	/* What a backend prepares has numbers, too. */
-	FP_MODE_SCOPE();
 	struct accel_submit_opts o;
 	struct accel_fence *fence;
 	struct accel_ctx *ctx;

@@ -10,6 +10,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include "libaccel/core/fpmode.h"
 #include "sw.h"
 
 /* Prepare a task that depends on memory. Returns 0, or -1 with the fault set. */
@@ -469,9 +470,9 @@ static int run_alone(struct sw_exec *exec, struct sw_slot *slot, struct uma_faul
 	return 0;
 }
 
-/* By who submits, in whose scope the mode of arithmetic is the library's */
 void sw_run_inline(struct sw_fence *run, struct sw_slot *slot)
 {
+	FP_KERNELS_SCOPE();
 	const struct accel_job *job = &run->job->base;
 	struct sw_exec *exec = &run->first;
 	struct uma_fault_info fault = { 0 };

@@ -29,16 +29,23 @@ static double number(double x)
 }
 
 /* To nearest, ties to even, and nothing flushed? */
-__attribute__((noinline)) static bool as_it_should(void)
+__attribute__((noinline)) static bool sums_as_they_should(void)
 {
 	const double one = number(1), half_unit = number(DBL_EPSILON / 2);
 	const float least = (float)number(FLT_MIN), half = (float)number(0.5);
+
+	return one + half_unit == 1 && -one - half_unit == -1 && least * half > 0;
+}
+
+/* Digits, too? */
+__attribute__((noinline)) static bool as_it_should(void)
+{
 	char text[16];
 
 	snprintf(text, sizeof(text), "%.1f|%.0f", 0.25, 1.5);
-	return one + half_unit == 1 && -one - half_unit == -1 && least * half > 0 &&
-	       strtod("0.1", NULL) == 0.1 && strtod("-0.3", NULL) == -0.3 &&
-	       strtof("16777217", NULL) == 16777216 && !strcmp(text, "0.2|2");
+	return sums_as_they_should() && strtod("0.1", NULL) == 0.1 &&
+	       strtod("-0.3", NULL) == -0.3 && strtof("16777217", NULL) == 16777216 &&
+	       !strcmp(text, "0.2|2");
 }
 
 /* What raises all flags that the default mode leaves without a trap */
@@ -51,10 +58,18 @@ __attribute__((noinline)) static bool in_scope(void)
 	return right;
 }
 
+/* Sums raise a flag: they are not exact. */
+__attribute__((noinline)) static bool in_kernels_scope(void)
+{
+	FP_KERNELS_SCOPE();
+
+	return sums_as_they_should();
+}
+
 static void check(const char *name, int rounding, uint64_t more)
 {
 	const uint64_t before = fp_mode_get();
-	bool changed, right, same;
+	bool changed, right, same, kernels;
 	uint64_t mode;
 
 	fesetround(rounding);
@@ -64,10 +79,13 @@ static void check(const char *name, int rounding, uint64_t more)
 	mode = fp_mode_get();
 	right = in_scope();
 	same = fp_mode_get() == mode && fetestexcept(FE_ALL_EXCEPT) == FE_UNDERFLOW;
+	kernels = in_kernels_scope();
+	kernels = kernels && fp_mode_get() == mode;
 	changed = as_it_should();
 	fp_mode_set(before);
 	tap_ok(right, "%s changes nothing", name);
 	tap_ok(same, "%s is there afterwards, with its flags", name);
+	tap_ok(kernels, "%s changes nothing around kernels, and is there afterwards", name);
 	tap_ok(changed == (rounding == FE_TONEAREST && !more), "%s would have changed something",
 	       name);
 }
