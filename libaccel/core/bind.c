@@ -441,6 +441,7 @@ int accel_job_rebind(struct accel_job *job, const struct accel_binding *bindings
 {
 	FP_MODE_SCOPE();
 	const struct job_bindings bound = { bindings, count, NULL };
+	unsigned int none = 0;
 	int ret;
 
 	if (!job)
@@ -449,11 +450,14 @@ int accel_job_rebind(struct accel_job *job, const struct accel_binding *bindings
 		return ctx_fail(job->ctx, -EINVAL, "bindings", "NULL");
 	pthread_mutex_lock(&job->lock);
 	/* Pairs with job_ended(): what runs have read of it, they have read. */
-	if (atomic_load_explicit(&job->flights, memory_order_acquire)) {
+	if (!atomic_compare_exchange_strong_explicit(&job->flights, &none, JOB_MOVES,
+						     memory_order_acquire,
+						     memory_order_relaxed)) {
 		ret = ctx_fail(job->ctx, -EBUSY, "job", "a run of it has not ended");
 	} else {
 		ret = move_all(job, &bound);
 		end_moves(job, !ret);
+		atomic_fetch_sub_explicit(&job->flights, JOB_MOVES, memory_order_release);
 	}
 	pthread_mutex_unlock(&job->lock);
 	return ret;

@@ -99,6 +99,8 @@ struct accel_queue {
 
 /* No operation of a job; one has at most JOB_MAX_OPS. */
 #define JOB_NO_OP	UINT32_MAX
+/* No job has as many runs. */
+#define JOB_MOVES	(1u << 31)
 
 /* Where the arguments of a plan are, and behind the last its workspace, or NULL */
 struct job_place {
@@ -146,7 +148,7 @@ struct accel_job {
 	pthread_mutex_t lock;
 	/* backend has seen it: immutable now but for addresses */
 	atomic_bool prepared;
-	/* runs that have not ended, as far as it is known */
+	/* runs that have not ended, as far as it is known; with JOB_MOVES it is being rebound */
 	atomic_uint flights;
 	/* amid a rebinding: operations that move, by index; else JOB_NO_OP */
 	uint32_t first_move;

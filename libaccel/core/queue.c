@@ -144,11 +144,28 @@ static int backend_prepares(struct accel_job *job)
 	return job->ctx->dev->ops->job_prepare(job);
 }
 
+/*
+ * Count a run of a job that is prepared, without the lock. Returns false if it is not prepared
+ * yet, or is being rebound.
+ */
+static bool job_starts(struct accel_job *job)
+{
+	if (!atomic_load_explicit(&job->prepared, memory_order_acquire))
+		return false;
+	/* Pairs with accel_job_rebind(): the run sees what it has changed. */
+	if (!(atomic_fetch_add_explicit(&job->flights, 1, memory_order_acquire) & JOB_MOVES))
+		return true;
+	job_ended(job);
+	return false;
+}
+
 /* What the backend makes of a job is made once; from now on it is not rebound. */
 static int job_prepare(struct accel_job *job)
 {
 	int ret = 0;
 
+	if (job_starts(job))
+		return 0;
 	pthread_mutex_lock(&job->lock);
 	if (!atomic_load_explicit(&job->prepared, memory_order_relaxed)) {
 		ret = backend_prepares(job);
