@@ -382,6 +382,7 @@ struct facts {
  * @watch_count: their number
  * @values_taken: values of the graph that were looked at
  * @nodes_taken: likewise nodes
+ * @map_cap: room of @map
  * @map: by value of the graph: value
  * @facts: what is known beside the symbols
  * @first: nodes of the graph before this one ran in stages before
@@ -425,6 +426,7 @@ struct net {
 	bool peek;
 	bool guess;
 	bool guessed;
+	uint32_t map_cap;
 	uint32_t *map;
 	uint32_t *out_values;
 	uint32_t *outputs;

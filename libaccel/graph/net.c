@@ -540,15 +540,15 @@ struct net *net_alloc(struct accel_graph *graph)
 int net_extend(struct net *net)
 {
 	struct accel_graph *graph = net->graph;
-	uint32_t i, *map;
+	uint32_t i;
 	int ret = 0;
 
-	map = realloc(net->map, (graph->value_count + 1) * sizeof(*map));
-	if (!map)
-		return net_nomem(net);
-	net->map = map;
+	/* A node of a file at a time: room for one more each time would be copied each time. */
+	while (net->map_cap <= graph->value_count)
+		if (!list_grow(&net->map, net->map_cap, &net->map_cap, sizeof(*net->map)))
+			return net_nomem(net);
 	for (i = net->values_taken; i < graph->value_count; i++)
-		map[i] = NO_VALUE;
+		net->map[i] = NO_VALUE;
 	for (; !ret && net->values_taken < graph->value_count; net->values_taken++)
 		if (graph->values[net->values_taken].known)
 			ret = take_value(net, net->values_taken);
