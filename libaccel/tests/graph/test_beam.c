@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "decodernet.h"
 #include "libaccel/tests/data.h"
+#include "libaccel/tests/followers.h"
 #include "libaccel/tests/guest.h"
 
 #define LENGTH_MAX	24
@@ -37,6 +38,7 @@ static const char *path_of(const char *name)
  * @wide: inputs are S64, of a folder's model; else those of decodernet.h
  * @source: of a model with an encoder what that reads, else none
  * @source_count: tokens of it
+ * @known: what it said, of lists that begin with @source_count
  */
 struct plain {
 	struct bed *bed;
@@ -47,6 +49,7 @@ struct plain {
 	bool wide;
 	const int32_t *source;
 	uint32_t source_count;
+	struct followers *known;
 };
 
 static void *input(struct plain *p, uint32_t index, int64_t count)
@@ -72,8 +75,14 @@ static void plain_next(struct plain *p, const int32_t *tokens, uint32_t count, d
 	uint32_t i, n = p->count + count;
 	const void *data = NULL;
 	double sum = 0, most = -INFINITY;
+	int32_t list[1 + PROMPT_MAX + LENGTH_MAX] = { (int32_t)p->source_count };
 	const float *row;
 
+	assert_true(n < sizeof(list) / sizeof(list[0]));
+	for (i = 0; i < n; i++)
+		list[1 + i] = i < p->count ? p->prompt[i] : tokens[i - p->count];
+	if (followers_find(p->known, list, 1 + n, logprobs, p->vocabulary))
+		return;
 	if (p->source) {
 		put_wide(p, 0, p->source, p->source_count, NULL, 0);
 		put_wide(p, 1, NULL, p->source_count, NULL, 0);
@@ -84,7 +93,7 @@ static void plain_next(struct plain *p, const int32_t *tokens, uint32_t count, d
 		int32_t *ids = input(p, 0, n), *at = input(p, 1, n);
 
 		for (i = 0; i < n; i++) {
-			ids[i] = i < p->count ? p->prompt[i] : tokens[i - p->count];
+			ids[i] = list[1 + i];
 			at[i] = (int32_t)i;
 		}
 	}
@@ -102,6 +111,7 @@ static void plain_next(struct plain *p, const int32_t *tokens, uint32_t count, d
 		sum += exp((double)row[i] - most);
 	for (i = 0; i < p->vocabulary; i++)
 		logprobs[i] = (double)row[i] - most - log(sum);
+	followers_keep(&p->known, list, 1 + n, logprobs, p->vocabulary);
 }
 
 static void plain_start(struct plain *p, struct bed *bed, struct accel_graph *graph)
@@ -112,6 +122,12 @@ static void plain_start(struct plain *p, struct bed *bed, struct accel_graph *gr
 	MUST(accel_graph_compile(bed->ctx, graph, NULL, &program));
 	assert_int_equal(accel_state_create(program, &p->state), 0);
 	accel_program_unref(program);
+}
+
+static void plain_close(struct plain *p)
+{
+	followers_drop(&p->known);
+	accel_state_destroy(p->state);
 }
 
 /* --- slow searches ------------------------------------------------------------------- */
@@ -449,7 +465,7 @@ static void test_settings(void **state)
 		make_search(&p, &s, 4, NULL, 0);
 		check_wide(*state, &p, g, &s);
 		accel_generator_destroy(g);
-		accel_state_destroy(p.state);
+		plain_close(&p);
 	}
 }
 
@@ -468,7 +484,7 @@ static void test_noise(void **state)
 		make_search(&p, &s, i ? 1 : LENGTH_MAX, stops, 0);
 		check_narrow(*state, &p, g, &s);
 		accel_generator_destroy(g);
-		accel_state_destroy(p.state);
+		plain_close(&p);
 	}
 }
 
@@ -510,7 +526,7 @@ static void test_llama(void **state)
 	make_search(&p, &s, 2, NULL, 0);
 	check_wide(*state, &p, g, &s);
 	accel_generator_destroy(g);
-	accel_state_destroy(p.state);
+	plain_close(&p);
 }
 
 /* Models with an encoder, which begin with one token, or with several */
@@ -561,7 +577,7 @@ static void check_t5(struct bed *bed, const char *name, uint32_t vocabulary)
 	assert_int_equal(accel_generator_submit(g, &request, &id), -EOPNOTSUPP);
 	assert_int_equal(accel_generator_score(g, p.prompt, 3, logprobs), -EOPNOTSUPP);
 	accel_generator_destroy(g);
-	accel_state_destroy(p.state);
+	plain_close(&p);
 }
 
 static void test_t5(void **state)
@@ -596,7 +612,7 @@ static void test_austen(void **state)
 			check_line(&t.lines[k], &found[k]);
 	}
 	accel_generator_destroy(g);
-	accel_state_destroy(p.state);
+	plain_close(&p);
 }
 
 /* --- what it takes, and what is wrong --------------------------------------------------- */
@@ -692,7 +708,7 @@ static void test_pages(void **state)
 	MUST(accel_generator_search(g, &s, hear, &again));
 	assert_int_equal(used_pages(g), i);
 	accel_generator_destroy(g);
-	accel_state_destroy(p.state);
+	plain_close(&p);
 }
 
 static int stop_telling(void *user, const struct accel_hypothesis *h)
@@ -752,7 +768,7 @@ static void test_wrong(void **state)
 	search(*state, g, &good, &t);
 	assert_int_equal(t.count, 4);
 	accel_generator_destroy(g);
-	accel_state_destroy(p.state);
+	plain_close(&p);
 }
 
 static int make_folder(void **state)
