@@ -45,17 +45,18 @@ $(foreach t,$(libaccel-tests),$(eval $(t)-pkgs := cmocka json-c))
 $(foreach t,$(libaccel-tests),$(eval $(t)-ldlibs := -lpthread -lm))
 $(foreach t,$(libaccel-tests),$(eval $(t)-env := CMOCKA_MESSAGE_OUTPUT=TAP))
 # Under sanitizers operations run on the device that takes all of them, with the best kernels; levels-asan has the others. Of
-# cases one of four is run there, also of what else asks guest.h. Without sanitizers what goes over all levels of kernels and
+# cases one of four is run there, one of eight under the thread sanitizer, also of what else asks guest.h. Without sanitizers what goes over all levels of kernels and
 # all chips runs each case on every other one of them, on neighbours the other cases. All of them for "make proof" (ALL=1).
-sanitized-env := $(if $(filter asan tsan,$(VARIANT)),$(if $(ALL),,ACCEL_TEST_EVERY=4))
+sanitized-env := $(if $(ALL),,$(if $(filter asan,$(VARIANT)),ACCEL_TEST_EVERY=4)$(if $(filter tsan,$(VARIANT)),ACCEL_TEST_EVERY=8))
 level-by-level := $(op-tests) libaccel/tests/test_fast libaccel/tests/ops/test_rows
 $(foreach t,$(libaccel-tests),$(eval $(t)-env += $(sanitized-env)))
 $(if $(filter default,$(VARIANT)),$(if $(ALL),,$(foreach t,$(level-by-level),$(eval $(t)-env += ACCEL_TEST_EVERY=2))))
 $(foreach t,$(op-tests),$(eval $(t)-env += $(if $(filter asan,$(VARIANT)),ACCEL_TEST_DEVICE=sw:full)))
 # Whole blocks of networks and all convolutions take minutes under sanitizers; of products the thread sanitizer sees some of
-# each kind.
+# each kind, and of caches of keys and values fewer steps on one chip.
 $(foreach t,blocks conv,$(eval libaccel/tests/ops/test_$(t)-env += $(if $(filter asan,$(VARIANT)),ACCEL_TEST_SMALL=1)))
 libaccel/tests/ops/test_gemm-env += $(if $(filter tsan,$(VARIANT)),ACCEL_TEST_DEVICE=sw:full ACCEL_TEST_SMALL=1 ACCEL_TEST_CASES=5)
+libaccel/tests/ops/test_kv-env += $(if $(ALL),,$(if $(filter tsan,$(VARIANT)),ACCEL_TEST_DEVICE=sw:full ACCEL_TEST_SMALL=1))
 
 # "make test" runs a test with sanitizers only, but for those that go over levels and chips, those of which sanitizers
 # run a part, those that count allocations or bytes, and those with libFuzzer. "make unit", ALL=1 and T= run all of them without, too.

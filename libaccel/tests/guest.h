@@ -58,4 +58,17 @@ static inline bool test_left_out(unsigned long long number, unsigned int turn)
 	return (number % test_every() + turn) % test_every();
 }
 
+/*
+ * Only what threads share is run here: other sanitizers run what goes through one thread, and
+ * "make proof" has it here, too.
+ */
+static inline bool test_races_only(void)
+{
+#ifdef __SANITIZE_THREAD__
+	return test_every() > 1;
+#else
+	return false;
+#endif
+}
+
 #endif /* LIBACCEL_TESTS_GUEST_H */

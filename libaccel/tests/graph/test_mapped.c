@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "graphtest.h"
+#include "libaccel/tests/guest.h"
 
 /* KiB of the process's memory that the mapping at @p has, or with NULL all that is no file's */
 static uint64_t resident(const void *p)
@@ -468,15 +469,20 @@ static int run_loaded(const char *path)
 static void test_loaded(void **arg)
 {
 	const uint64_t plain = ((2ull * 4 + 9) * BLOCKS + 4) * CHANNELS * CHANNELS * sizeof(float);
-	float *w = noise_floats(13, 9ull * CHANNELS * CHANNELS + 64);
 	struct accel_program_info info = { .size = sizeof(info) };
 	char path[] = "/tmp/accel-mapped.XXXXXX";
-	int fd = mkstemp(path), status = -1;
 	struct accel_program *program;
 	struct bed *bed = *arg;
 	struct accel_state *s;
+	int fd, status = -1;
 	pid_t pid;
+	float *w;
 
+	/* Of one thread, and of memory that sanitizers take more of */
+	if (test_races_only())
+		skip();
+	w = noise_floats(13, 9ull * CHANNELS * CHANNELS + 64);
+	fd = mkstemp(path);
 	assert_true(fd >= 0);
 	close(fd);
 	blocks(bed, w);
