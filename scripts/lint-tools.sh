@@ -118,6 +118,28 @@ for place in "$dir/clone" /dev/shm/"uma-clone.$$"; do
 done
 # shellcheck disable=SC2086 # two words
 ok "$(printf '%s\n' $keys | sort | uniq -c | tr -s ' ' | cut -d ' ' -f 2)" 2 "kept results: another clone finds them"
+# Sources without findings are known again by the files that they are made of, until one of these, or how it is read, changes.
+tidy=$dir/tidy
+mkdir -p "$tidy/kept"
+echo '#include "a.h"' >"$tidy/a.c"
+: >"$tidy/a.h"
+line="$tidy/a.c -DA"
+# tidy_todo [KNOWN [LINE]]: how many sources are to be looked at?
+tidy_todo() { TIDY_KNOWN=${1:-x} scripts/tidy-kept todo "$tidy/kept" <<<"${2:-$line}" | grep -c .; }
+tidy_seen() {
+	gcc -E -MD -MF "$tidy/a.d" "$tidy/a.c" >/dev/null
+	printf '%s\t%s\n' "$tidy/a.d" "$line" | TIDY_KNOWN=x scripts/tidy-kept seen "$tidy/kept" "$1"
+}
+tidy_seen 0
+ok "$(tidy_todo)" 1 "clang-tidy: what changes meanwhile is not kept"
+tidy_seen "$(($(date +%s) + 2))"
+ok "$(tidy_todo) $(tidy_todo y) $(tidy_todo x "$line -DB")" "0 1 1" "clang-tidy: a clean source is known, with the same flags and settings"
+echo '/* */' >"$tidy/a.h"
+ok "$(tidy_todo)" 1 "clang-tidy: the content of a header counts"
+: >"$tidy/a.h"
+echo '/* */' >>"$tidy/a.c"
+ok "$(tidy_todo)" 1 "clang-tidy: the content of a source counts"
+
 # What passes then is unsteady, and says so; what does not has failed; a sanitizer's report is final.
 sed -i 's/return 3/return 2/' "$kept/lib.c"
 build_kept

@@ -429,8 +429,10 @@ check_clang_tidy() {
 	result $? "clang-tidy finds a null pointer, a leak, a dead store, what a call leaves unset, and what clang warns of" "$out"
 	# The same for all. A process takes as long to start as a short source does to analyse: several of the same flags in one.
 	TIDY_KEY=$(tidy_key)
-	export TIDY_KEY
-	out=$(sort -k 2 "$1/compile_commands.txt" | xargs -d '\n' -P "$jobs" -n 16 scripts/lint.sh --tidy 2>&1)
+	TIDY_KNOWN=$(tidy_known "$1")
+	export TIDY_KEY TIDY_KNOWN
+	out=$(sort -k 2 "$1/compile_commands.txt" | scripts/tidy-kept todo "$tidy_cache" |
+		xargs -r -d '\n' -P "$jobs" -n 16 scripts/lint.sh --tidy 2>&1)
 	none "clang-tidy has nothing to say about $count sources" "$out"
 }
 
@@ -443,12 +445,25 @@ tidy_key() {
 	files '*.h' | xargs -d '\n' grep -lE '\b(__clang|__has_)' | xargs -d '\n' cat
 }
 
-# Sources, each with its flags. A good result is kept under the hash of all that it depends on.
+# What decides, beside the files that a source is made of, which files these are: the names of all headers, too, of which a
+# new one may come before another; those of the system are the packages'.
+tidy_known() {
+	{
+		echo "$TIDY_KEY $tidy_nodes ${CPATH:-} ${C_INCLUDE_PATH:-}"
+		"$cc" --version
+		files '*.h'
+		find "$1" -name '*.h' | sort
+		dpkg-query -W 2>/dev/null || ls -lR --full-time /usr/include
+	} | sha256sum
+}
+
+# Sources, each with its flags. A good result is kept under the hash of all that it depends on, and (tidy-kept) of the files.
 tidy() {
-	local line src key options
+	local line src key options begin=${EPOCHREALTIME/,/.} deps
 	local -a args=()
-	local -A keys=() same=()
+	local -A keys=() same=() lines=()
 	mkdir -p "$tidy_cache"
+	deps=$(mktemp -d)
 	for line; do
 		src=${line%% *}
 		[ "${options:-}" = "${line#* }" ] || tidy_args "${line#* }"
@@ -457,11 +472,10 @@ tidy() {
 		# twice as long to say it.
 		key=$({ echo "${TIDY_KEY:-$(tidy_key)} $line $tidy_nodes"
 			cat "$src"
-			"$cc" "${args[@]}" -E "$src" 2>/dev/null |
+			"$cc" "${args[@]}" -E -MD -MF "$deps/${src//\//-}" "$src" 2>/dev/null |
 				sed -E '/^ *$/d; /^# [0-9]+ "[^"]*"$/d; s/^# [0-9]+ /# /'; } | sha256sum)
-		key=${key:0:40}
-		[ ! -f "$tidy_cache/$key" ] || continue
-		keys[$src]=$key
+		keys[$src]=${key:0:40} lines[$src]=$line
+		[ ! -f "$tidy_cache/${keys[$src]}" ] || continue
 		same[$options]+=" $src"
 	done
 	for options in "${!same[@]}"; do
@@ -473,6 +487,10 @@ tidy() {
 			tidy_some "$src"
 		done
 	done
+	[ -z "${TIDY_KNOWN:-}" ] || for src in "${!keys[@]}"; do
+		[ ! -f "$tidy_cache/${keys[$src]}" ] || printf '%s\t%s\n' "$deps/${src//\//-}" "${lines[$src]}"
+	done | scripts/tidy-kept seen "$tidy_cache" "$begin"
+	rm -rf "$deps"
 }
 
 # Flags as the shell would see them: -D'X="1"' and the like. Warnings, too: .clang-tidy asks for those of clang.
