@@ -205,12 +205,15 @@ vm-files = $(foreach p,$(SELFTEST_PROGS) $(TEST_PROGS) $(PROGS),$(O)/$(p):/uma/$
 	$(GUEST_BATS_TESTS) $(VM_STEPS) \
 	$(sort $(foreach t,$(SELFTEST_PROGS) $(GUEST_BATS_TESTS) $(VM_STEPS),$($(t)-add)))
 
+# The shell is that of the machine, as all makefiles (dependencies are none) and scripts make it.
+shell-inputs = $(filter-out %.d,$(MAKEFILE_LIST)) Kbuild driver uapi scripts selftests/vm $(kernel-images) \
+	$(foreach f,$(vm-files),$(firstword $(subst :, ,$(f))))
 vm-stock vm-debug: vm-%: $(vm-progs) | $(B)
 	$(call begin,kselftest-$* bats-$* vm-$* $(if $(filter debug,$*),kunit))
 	$(file >$(B)/vm-steps.$*$(MACHINES),$(vm-steps))
 	$(Q)for machine in $(or $(MACHINES),$(machines-$*)); do ALL='$(ALL)' ONLY='$(ONLY)' T='$(T)' PROGS='$(PROGS)' \
 		scripts/vm-test.sh $$machine $(R) $(B)/vm-steps.$*$(MACHINES) $(vm-files) || exit; done
-	$(if $(filter stock stockstock,$*$(ONLY)$(T)$(MACHINES)),$(Q)$(tap-run) --timeout 900 --inputs 'tree $(kernel-images)' vm-stock shell selftests/vm/shell_test.py tester make vm-shell)
+	$(if $(filter stock stockstock,$*$(ONLY)$(T)$(MACHINES)),$(Q)$(tap-run) --timeout 900 --inputs '$(shell-inputs)' vm-stock shell selftests/vm/shell_test.py tester make vm-shell)
 	$(call finish,$(if $(call wanted,$(SELFTEST_PROGS)),kselftest-$*) \
 		vm-$* $(if $(ONLY),,$(if $(filter stock,$*)$(ALL)$(T),$(if $(call wanted,$(GUEST_BATS_TESTS)),bats-$*))) \
 		$(if $(filter debug,$*),$(if $(filter kselftest,$(ONLY)),,kunit)))
