@@ -137,7 +137,9 @@ export CCACHE_BASEDIR ?= $(CURDIR)
 export CCACHE_MAXSIZE ?= 1G
 # Quiet: "make demo" reads this before it installs what is missing; a compiler that misses a header says so.
 pkg-cflags = $(if $(strip $(1)),$(shell $(PKG_CONFIG) --cflags $(1) 2>/dev/null))
-pkg-libs = $(if $(strip $(1)),$(shell $(PKG_CONFIG) --libs $(1)))
+# Hundreds of programs need the same: each list is asked for once.
+pkg-libs = $(if $(strip $(1)),$(call libs-once,libs-of-$(subst $() $(),-,$(strip $(1))),$(1)))
+libs-once = $(if $(filter undefined,$(origin $(1))),$(eval $(1) := $(shell $(PKG_CONFIG) --libs $(2))))$($(1))
 
 # --- what has to be here ------------------------------------------------------------------------------------------
 
