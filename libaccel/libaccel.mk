@@ -20,7 +20,7 @@ libaccel/libaccel-version := $(VERSION)
 
 # Models, by the public headers alone.
 LIBS += libaccel/libaccel-models
-libaccel/libaccel-models-objs := $(patsubst %.c,%.o,$(sort $(wildcard libaccel/models/*.c libaccel/models/*/*.c)))
+libaccel/libaccel-models-objs := $(patsubst %.c,%.o,$(sort $(wildcard libaccel/models/*.c libaccel/models/*/*.c libaccel/models/*/*/*.c)))
 libaccel/libaccel-models-libs := libaccel/libaccel
 libaccel/libaccel-models-pkgs := json-c libpcre2-8 libutf8proc sndfile soxr kissfft-float zlib
 libaccel/libaccel-models-ldlibs := -lpthread -lm
@@ -160,7 +160,7 @@ onnx-fuzz := libaccel/tests/fuzz_onnx
 onnx-fuzz-rooms := $(addsuffix /%,$(addprefix libaccel/,graph host models ops plan))
 FUZZERS += $(onnx-fuzz)
 $(onnx-fuzz)-fuzz-objs := $(filter $(onnx-fuzz-rooms),$(libaccel/libaccel-objs)) \
-	$(patsubst %.c,%.o,$(wildcard libaccel/models/*.c libaccel/models/*/*.c))
+	$(patsubst %.c,%.o,$(wildcard libaccel/models/*.c libaccel/models/*/*.c libaccel/models/*/*/*.c))
 $(onnx-fuzz)-fuzz-plain := $(filter-out $(onnx-fuzz-rooms),$(libaccel/libaccel-objs))
 $(onnx-fuzz)-fuzz-pkgs := libdrm libudev $(libaccel/libaccel-models-pkgs)
 ifneq ($(has-fuzzer),)

@@ -274,6 +274,8 @@ static void leave(struct import *im, struct import *outer)
 	outer->grown = im->grown;
 	outer->made = im->made;
 	outer->made_count = im->made_count;
+	outer->halves = im->halves;
+	outer->halves_count = im->halves_count;
 	outer->called = im->called;
 	outer->looked = im->looked;
 	outer->captures = im->captures;

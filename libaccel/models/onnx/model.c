@@ -41,6 +41,7 @@ int import_end(struct import *im, int ret, struct accel_error *error)
 	free_names(im);
 	free_sequences(im);
 	free(im->made);
+	free(im->halves);
 	if (!im->parent)
 		free(im->functions);
 	if (ret && error && error->size >= sizeof(*error)) {

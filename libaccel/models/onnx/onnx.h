@@ -195,6 +195,34 @@ struct made {
 	uint32_t value;
 };
 
+/**
+ * struct scaled - how numbers are to be read, or written
+ * @scale: scale
+ * @zero: zero point, or not there
+ * @axis: dimension of scales
+ * @block: elements along it that share one, 0: the scales are a vector, or one
+ */
+struct scaled {
+	struct ref scale;
+	struct ref zero;
+	int64_t axis;
+	int64_t block;
+};
+
+/**
+ * struct half_matrix - a matrix of real numbers that was made of a constant of 4 bits
+ * @value: the real numbers
+ * @x: the constant
+ * @s: its scales and zero points
+ * @turned: rows and columns were exchanged
+ */
+struct half_matrix {
+	uint32_t value;
+	struct ref x;
+	struct scaled s;
+	bool turned;
+};
+
 struct call;
 
 struct op_count {
@@ -274,6 +302,8 @@ struct formal {
  * @grown: bytes that tensors became which have fewer in the file
  * @made: constants that were made of others
  * @made_count: their number
+ * @halves: matrices that were made of constants of 4 bits
+ * @halves_count: their number
  * @functions: functions of the file
  * @function_count: their number
  * @call: function that the nodes in work are of, NULL: none
@@ -322,6 +352,8 @@ struct import {
 	uint64_t grown;
 	struct made *made;
 	uint32_t made_count;
+	struct half_matrix *halves;
+	uint32_t halves_count;
 	struct function *functions;
 	uint32_t function_count;
 	const struct call *call;
@@ -599,21 +631,14 @@ uint32_t v_of_channels(struct import *im, uint32_t a, uint32_t v);
 
 /* --- ops_quant.c ----------------------------------------------------------------------- */
 
-/**
- * struct scaled - how numbers are to be read, or written
- * @scale: scale
- * @zero: zero point, or not there
- * @axis: dimension of scales
- * @block: elements along it that share one, 0: the scales are a vector, or one
- */
-struct scaled {
-	struct ref scale;
-	struct ref zero;
-	int64_t axis;
-	int64_t block;
-};
-
 int dequantize(struct import *im, const struct ref *x, const struct scaled *s, uint32_t *out);
+
+/* --- weights/ ------------------------------------------------------------------------- */
+
+int halves_note(struct import *im, const struct ref *x, const struct scaled *s, uint32_t value);
+int halves_turned(struct import *im, uint32_t from, uint32_t value);
+int halves_product(struct import *im, uint32_t b, struct accel_gemm_desc *d,
+		   struct accel_graph_arg *args, uint32_t *count);
 
 /* --- ops_window.c --------------------------------------------------------------------- */
 

@@ -226,16 +226,21 @@ static uint32_t factor(struct import *im, uint32_t index)
 		      (uint32_t)ACCEL_HOST_S64);
 }
 
-static uint32_t v_product_of(struct import *im, const struct accel_gemm_desc *d, uint32_t a,
-			     uint32_t b, uint32_t bias)
+static uint32_t v_product_of(struct import *im, struct accel_gemm_desc *d, uint32_t a, uint32_t b,
+			     uint32_t bias)
 {
-	uint32_t out = NO_VALUE;
+	struct accel_graph_arg args[6] = { { ACCEL_ARG_D, ACCEL_VALUE_NEW }, { ACCEL_ARG_A, a } };
+	uint32_t n = 2, out = NO_VALUE;
+	int ret;
 
 	if (im->error.code || a == NO_VALUE || b == NO_VALUE)
 		return NO_VALUE;
-	return im_node(im, &d->hdr, ARGS({ ACCEL_ARG_A, a }, { ACCEL_ARG_B, b },
-					 { ACCEL_ARG_BIAS, bias }), bias == NO_VALUE ? 3 : 4,
-		       &out) ? NO_VALUE : out;
+	ret = im->in[0].rank < 2 ? 0 : halves_product(im, b, d, args, &n);
+	if (!ret)
+		args[n++] = (struct accel_graph_arg) { ACCEL_ARG_B, b };
+	if (bias != NO_VALUE)
+		args[n++] = (struct accel_graph_arg) { ACCEL_ARG_BIAS, bias };
+	return ret < 0 || im_node(im, &d->hdr, args, n, &out) ? NO_VALUE : out;
 }
 
 static int gemm(struct import *im, uint32_t arg)

@@ -286,8 +286,8 @@ static int dequantize_linear(struct import *im, uint32_t arg)
 	(void)arg;
 	if (!ret)
 		ret = take_axis(im, &s);
-	if (!ret)
-		ret = dequantize(im, &im->in[0], &s, &out);
+	ret = ret ? ret : dequantize(im, &im->in[0], &s, &out);
+	ret = ret ? ret : halves_note(im, &im->in[0], &s, out);
 	type = type_of(im_int(im, "output_dtype", 0));
 	if (!ret && type)
 		ret = im_cast(im, out, type, &out);

@@ -63,7 +63,7 @@ static int transpose(struct import *im, uint32_t op)
 {
 	struct accel_shape_desc d = ACCEL_SHAPE_DESC_INIT(op);
 	const struct attr *perm = im_attr(im, "perm", ATTR_INTS);
-	uint32_t i, seen = 0;
+	uint32_t i, seen = 0, out;
 	int ret = im_need(im, 1);
 
 	if (ret)
@@ -79,7 +79,11 @@ static int transpose(struct import *im, uint32_t op)
 		d.order[i] = (uint32_t)perm->ints[i];
 		seen |= 1u << d.order[i];
 	}
-	return im_give_one(im, &d.hdr);
+	ret = im_one(im, &d.hdr, im->in[0].value, &out);
+	/* Of two dimensions that stay there is nothing to be known. */
+	if (!ret && (!perm || d.order[0]))
+		ret = halves_turned(im, im->in[0].value, out);
+	return ret ? ret : im_give(im, 0, out);
 }
 
 /* Bounds are attributes before version 10. */

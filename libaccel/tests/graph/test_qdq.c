@@ -3,7 +3,7 @@
  * Operations between copies that read and write bytes, with the pass that joins them and
  * without: results differ by a step at most, and what is joined is one node.
  */
-#include "graphtest.h"
+#include "onnxrun.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -483,6 +483,101 @@ static void test_long(void **arg)
 	assert_linear(*arg, long_chain, 20000);
 }
 
+/* --- weights of few bits of ONNX files --------------------------------------------------- */
+
+/*
+ * As weights of products they stay what they are: [4, 16] by way of a transposition or transB, and
+ * [16, 4], with scales of blocks of 16 or of columns, or one.
+ */
+static void one_halves(struct bed *bed, int type, bool across, int scales, bool zeros, int way)
+{
+	static const float scale[4] = { 0.5f, 1, 2, 0.25f };
+	static const uint8_t zero[2] = { 0x51, 0x3e };
+	static float x[3 * 16], y[3 * 4];
+	const int64_t r = across ? 4 : 16, c = across ? 16 : 4;
+	static uint8_t w[32];
+	struct tested *t;
+	struct bytes n;
+	struct runner m;
+	int i, k, v, z;
+
+	for (i = 0; i < 48; i++)
+		x[i] = (float)(int)(noise(1, (uint32_t)i) * 9);
+	for (i = 0; i < 32; i++)
+		w[i] = (uint8_t)(noise(2, (uint32_t)i) * 127.9f + 128);
+	for (i = 0; i < 12; i++)
+		for (y[i] = 0, k = 0; k < 16; k++) {
+			const int at = across ? i % 4 * 16 + k : k * 4 + i % 4;
+			const int s = scales ? i % 4 : 0;
+
+			v = w[at / 2] >> at % 2 * 4 & 15;
+			z = zeros ? zero[s / 2] >> s % 2 * 4 & 15 : 0;
+			v -= type == S4 ? (v & 8) * 2 : 0;
+			z -= type == S4 ? (z & 8) * 2 : 0;
+			y[i] += x[i / 4 * 16 + k] * (float)(v - z) * scale[s];
+		}
+	t = BEGIN(bed, { "x", F32, 2, { -1, 16 }, x, false, DIMS(3, 16) },
+		  CONST("w", type, w, r, c),
+		  { "s", F32, (uint32_t)scales, { scales == 1 || across ? 4 : 1, across ? 1 : 4 },
+		    scale, true, NULL },
+		  { "z", type, (uint32_t)scales, { scales == 1 || across ? 4 : 1, across ? 1 : 4 },
+		    zero, true, NULL });
+	n = op(NULL, "DequantizeLinear", zeros ? "w s z" : "w s", "real");
+	attr_int(&n, "axis", scales == 1 ? !across : across);
+	attr_int(&n, "block_size", scales == 2 ? 16 : 0);
+	add_op(t, &n);
+	if (across && way)
+		ONE(t, NULL, "Transpose", "real", "turned");
+	n = op(NULL, across && !way ? "Gemm" : "MatMul", across && way ? "x turned" : "x real",
+	       "y");
+	if (across && !way)
+		attr_int(&n, "transB", 1);
+	add_op(t, &n);
+	GIVES(t, IO("y", F32, y, 3, 4));
+	m = start(t, 3);
+	set(&m, 0, 2, DIMS(3, 16), x, sizeof(x));
+	assert_int_equal(node_count(bed, m.state), 1);
+	stop(&m);
+}
+
+static void test_halves_as_weights(void **arg)
+{
+	int i;
+
+	for (i = 0; i < 48; i++)
+		if (i & 2 || !(i & 8))
+			one_halves(*arg, i & 1 ? U4 : S4, i & 2, i / 16, i & 4, i & 8);
+}
+
+/* Two matrices at one place of a file, one of which has twice as many bytes for a row */
+static void test_rows_of_one_place(void **arg)
+{
+	static const float x[16] = { 1 }, y[2][2] = { { 1, 2 }, { 1, 3 } };
+	static const uint8_t w[32] = { 0x09, [8] = 0x0a, [16] = 0x0b };
+	struct tested *t = BEGIN(*arg, IO("x", F32, x, 1, 16),
+				 CONST("s", F32, ((float[]) { 1, 1 }), 2));
+	char path[] = "/tmp/test_onnx_rows.XXXXXX";
+	const int fd = mkstemp(path);
+	struct bytes n;
+	int i;
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, w, sizeof(w)), (ssize_t)sizeof(w));
+	close(fd);
+	for (i = 0; i < 2; i++) {
+		n = tensor(i ? "w1" : "w0", U8, 3, DIMS(2, 1, 8 << i), NULL, 0);
+		put_external(&n, path + 5, "0");
+		put_message(&t->g, 5, &n);
+		n = op(MS, "MatMulNBits", i ? "x w1 s" : "x w0 s", i ? "y1" : "y0");
+		attr_int(&n, "K", 16);
+		attr_int(&n, "N", 2);
+		attr_int(&n, "block_size", 16 << i);
+		add_op(t, &n);
+	}
+	GIVES(t, IO("y0", F32, y[0], 1, 2), IO("y1", F32, y[1], 1, 2));
+	unlink(path);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
 
 int main(void)
@@ -496,7 +591,7 @@ int main(void)
 		TEST(test_attention),
 		TEST(test_tables),
 		TEST(test_types),
-		TEST(test_long),
+		TEST(test_long), TEST(test_halves_as_weights), TEST(test_rows_of_one_place),
 	};
 
 	return cmocka_run_group_tests_name("qdq", tests, NULL, NULL);
