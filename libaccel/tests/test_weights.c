@@ -539,13 +539,15 @@ static void test_messages(void **arg)
 
 /* --- ended in between ------------------------------------------------------------------------- */
 
-/* Changes of names until this process ends instead */
-static uint32_t until = UINT32_MAX;
+/* Changes of names until this process ends instead, and new names until there is none */
+static uint32_t until = UINT32_MAX, unnamed = UINT32_MAX;
 
 __attribute__((visibility("default"))) int rename(const char *from, const char *to)
 {
 	if (!until--)
 		_exit(1);
+	if (!unnamed--)
+		to = "/dev/null/none";
 	return renameat(AT_FDCWD, from, AT_FDCWD, to);
 }
 
@@ -580,7 +582,7 @@ static void test_ended(void **arg)
 	const struct bytes g = graph();
 	uint32_t steps, round, before;
 	uint8_t p[8192], q[8192];
-	bool done = false;
+	bool done = false, old;
 	size_t n;
 
 	write_safe("b", SAFE("b", "F32", "3", 12), other, 12);
@@ -590,16 +592,16 @@ static void test_ended(void **arg)
 		good("x", "all.onnx", "end.onnx");
 		n = read_file("end.onnx", p, sizeof(p));
 		done = converts("b", "end.onnx", steps);
-		if (!done && read_file("end.onnx", q, sizeof(q)) == n && !memcmp(p, q, n))
-			answers(arg, "end.onnx", was);
-		else
-			answers(arg, "end.onnx", is);
+		old = !done && read_file("end.onnx", q, sizeof(q)) == n && !memcmp(p, q, n);
+		answers(arg, "end.onnx", old ? was : is);
 	}
 	assert_true(steps > 2);
-	/* Again and again: no more files than once */
+	/* Again and again, and where a model gets no name: no more files than once */
 	before = files();
 	for (round = 0; round < 3; round++)
 		good("b", "end.onnx", "end.onnx");
+	unnamed = 1;
+	bad("x", "all.onnx", "none.onnx", -ENOTDIR, "none.onnx");
 	assert_int_equal(files(), before);
 }
 
@@ -662,10 +664,8 @@ static void test_broken(void **arg)
 		seed = seed * 6364136223846793005u + 1442695040888963407u;
 		p[(seed >> 32) % m.n] ^= (uint8_t)(1u << (seed >> 61));
 		write_file("bad.onnx", p, m.n);
-		if (!convert("bad.onnx", NULL, "w.safetensors", &e))
-			convert("w.safetensors", "bad.onnx", "new.onnx", &e);
-		else
-			convert("all.safetensors", "bad.onnx", "new.onnx", &e);
+		convert(convert("bad.onnx", NULL, "w.safetensors", &e) ? "all.safetensors" :
+			"w.safetensors", "bad.onnx", "new.onnx", &e);
 	}
 }
 

@@ -465,6 +465,7 @@ static int save(struct onto *w, struct saving *v, const struct message *m, const
 {
 	struct newfile model = { 0 }, data = { 0 };
 	const char *out = *path;
+	bool named;
 	struct slice s;
 	size_t at = 0;
 	uint32_t i;
@@ -488,8 +489,12 @@ static int save(struct onto *w, struct saving *v, const struct message *m, const
 	if (!ret)
 		ret = newfile_sync(&model);
 	ret = newfile_close(&data, ret);
+	named = !ret && w->outside_count;
 	ret = newfile_close(&model, ret);
-	if (!ret && w->outside_count && w->gone)
+	/* Without the model they are of no use. */
+	if (named && ret)
+		unlink(w->beside);
+	else if (named && w->gone)
 		unlink(w->gone);
 	return ret;
 }
