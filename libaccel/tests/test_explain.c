@@ -632,10 +632,11 @@ static void test_cost(void **state)
 	accel_device_unref(dev);
 }
 
-/* Where the number of rows must not matter, what would be faster is not said to take longer. */
-static void test_any_rows(void **state)
+/* What would be faster is not said to take longer, but why it is not taken. */
+static void not_taken(bool any_rows, int64_t channels, int64_t count, int64_t side)
 {
-	const int64_t image[4] = { 1, 64, 32, 32 }, filters[4] = { 64, 64, 3, 3 };
+	const int64_t image[4] = { 1, channels, side, side }, out[4] = { 1, count, side, side };
+	const int64_t filters[4] = { count, channels, 3, 3 };
 	struct accel_ctx_opts opts = ACCEL_CTX_OPTS_INIT;
 	struct accel_conv_desc c = ACCEL_CONV_DESC_INIT;
 	const struct accel_candidate *best;
@@ -644,20 +645,23 @@ static void test_any_rows(void **state)
 	struct accel_ctx *ctx;
 	uint32_t i, n = 0;
 
-	(void)state;
-	opts.flags = ACCEL_CTX_REPRODUCIBLE;
+	opts.flags = any_rows ? ACCEL_CTX_REPRODUCIBLE : 0;
 	assert_int_equal(accel_device_open("sw:m1", NULL, &dev), 0);
 	assert_int_equal(accel_ctx_create(dev, &opts, &ctx), 0);
-	c.a = c.d = accel_tensor_dense(NULL, ACCEL_F32, 4, image);
+	c.flags = any_rows ? 0 : ACCEL_CONV_PACK_B | ACCEL_CONV_WINOGRAD;
+	c.a = accel_tensor_dense(NULL, ACCEL_F32, 4, image);
 	c.b = accel_tensor_dense(NULL, ACCEL_F32, 4, filters);
-	c.pad_before[0] = c.pad_before[1] = c.pad_after[0] = c.pad_after[1] = 1;
+	c.d = accel_tensor_dense(NULL, ACCEL_F32, 4, out);
+	c.dilation[0] = c.dilation[1] = any_rows ? 1 : 2;
+	c.pad_before[0] = c.pad_before[1] = c.pad_after[0] = c.pad_after[1] = any_rows ? 1 : 2;
 	assert_int_equal(accel_explain(ctx, &c.hdr, collect, &all), 0);
 	best = chosen(&all);
 	assert_non_null(best);
 	for (i = 0; i < all.count; i++) {
 		if (all.c[i].verdict != ACCEL_POSSIBLE || all.c[i].estimate_ns >= best->estimate_ns)
 			continue;
-		assert_non_null(strstr(all.c[i].text, "is taken for any number of rows"));
+		assert_non_null(strstr(all.c[i].text, any_rows ? "is taken for any number of rows" :
+				       "the kernels of this process are faster with"));
 		n++;
 	}
 	assert_true(n > 0);
@@ -665,11 +669,18 @@ static void test_any_rows(void **state)
 	accel_device_unref(dev);
 }
 
+static void test_not_taken(void **state)
+{
+	(void)state;
+	not_taken(true, 64, 64, 32);
+	not_taken(false, 16, 8, 14);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_kernels), cmocka_unit_test(test_cost),
-		cmocka_unit_test(test_later), cmocka_unit_test(test_any_rows),
+		cmocka_unit_test(test_later), cmocka_unit_test(test_not_taken),
 		cmocka_unit_test(test_bf16), cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_choice), cmocka_unit_test(test_crossover),
 		cmocka_unit_test(test_instances), cmocka_unit_test(test_stop),
