@@ -6,6 +6,7 @@
  * structures are passed by value, in memory with room for those of any version.
  */
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -209,6 +210,23 @@ void llama_back(struct llama *l, uint32_t sequence, uint32_t place)
 	api.memory_seq_rm(api.get_memory(l->context), (int32_t)sequence, (int32_t)place, -1);
 }
 
+/* A call of it, on a thread of its own */
+struct call {
+	void *context;
+	struct batch batch;
+	bool done;
+};
+
+/* Results are computed when they are requested. */
+static void *run_call(void *arg)
+{
+	struct call *c = arg;
+
+	c->done = !api.decode(c->context, c->batch) &&
+		  api.get_logits_ith(c->context, c->batch.count - 1);
+	return NULL;
+}
+
 /* Tokens at consecutive positions of one sequence, or of several sequences at one position */
 static bool decode(struct llama *l, uint32_t sequence, uint32_t place, const int32_t *tokens,
 		   uint32_t count, bool all, bool each)
@@ -216,10 +234,14 @@ static bool decode(struct llama *l, uint32_t sequence, uint32_t place, const int
 	static int32_t ids[LLAMA_BATCH], numbers[LLAMA_BATCH], places[LLAMA_BATCH];
 	static int32_t counts[LLAMA_BATCH], *sequences[LLAMA_BATCH];
 	static int8_t wanted[LLAMA_BATCH];
-	const struct batch b = {
-		.count = (int32_t)count, .tokens = ids, .places = places,
-		.sequence_counts = counts, .sequences = sequences, .logits = wanted,
+	struct call call = {
+		.context = l->context,
+		.batch = {
+			.count = (int32_t)count, .tokens = ids, .places = places,
+			.sequence_counts = counts, .sequences = sequences, .logits = wanted,
+		},
 	};
+	pthread_t thread;
 	uint32_t i;
 
 	for (i = 0; i < count; i++) {
@@ -230,9 +252,15 @@ static bool decode(struct llama *l, uint32_t sequence, uint32_t place, const int
 		sequences[i] = &numbers[i];
 		wanted[i] = all || each || i + 1 == count;
 	}
-	/* Results are computed when they are requested. */
-	return (!api.decode(l->context, b) && api.get_logits_ith(l->context, (int32_t)count - 1)) ||
-	       bad("tokens", "they are not decoded");
+	/*
+	 * It configures the tiles of AMX once on each thread, and whatever else runs there may
+	 * change them, by the ABI, as this library does. The time of a thread is too short to be
+	 * seen beside that of a call.
+	 */
+	if (pthread_create(&thread, NULL, run_call, &call))
+		return bad("tokens", "no thread");
+	pthread_join(thread, NULL);
+	return call.done || bad("tokens", "they are not decoded");
 }
 
 bool llama_prompt(struct llama *l, uint32_t sequence, uint32_t place, const int32_t *tokens,
