@@ -254,24 +254,29 @@ static void run_tiles(struct sw_team *team, struct sw_fence *run,
 }
 
 /*
- * Number of threads for a stage, considering other ready parts of the queue. If the class does
- * not give a time, a byte from the last-level cache counts as a multiply-add.
+ * Work of a stage, in units that are each worth waking a thread. If the class does not give a time,
+ * a byte from the last-level cache counts as a multiply-add.
  */
+static uint64_t shares(const struct sw_exec *exec)
+{
+	const struct fast_prog *fast = exec->fast;
+
+	if (fast && fast->ns)
+		return fast->ns / SW_SHARE_NS;
+	return (fast && fast->bytes > exec->task_macs ? fast->bytes : exec->task_macs) /
+	       SW_SHARE_WORK;
+}
+
+/* Number of threads for a stage, considering other ready parts of the queue. */
 static uint32_t worth(const struct sw_team *team, const struct sw_exec *exec)
 {
-	uint64_t threads, work = exec->task_macs, share = SW_SHARE_WORK;
+	uint64_t threads;
 	int others;
 
 	if (exec->tiles == 1 || team->thread_count == 1)
 		return 1;
 	others = atomic_load_explicit(&exec->run->queue->open, memory_order_relaxed);
-	if (exec->fast && exec->fast->ns) {
-		work = exec->fast->ns;
-		share = SW_SHARE_NS;
-	} else if (exec->fast && exec->fast->bytes > work) {
-		work = exec->fast->bytes;
-	}
-	threads = work / share / (1 + (uint32_t)others);
+	threads = shares(exec) / (1 + (uint32_t)others);
 	if (exec->fast && exec->fast->max_threads && threads > exec->fast->max_threads)
 		threads = exec->fast->max_threads;
 	if (threads > exec->tiles)
@@ -400,6 +405,11 @@ static void work_shared(struct sw_team *team, struct sw_exec *exec, struct sw_sl
 				divide(exec, share);
 				sw_exec_list(team, exec);
 				sw_team_share(team, run->queue);
+				pthread_mutex_unlock(&team->lock);
+			} else if (exec->ending && shares(exec) >= SW_ENDING_NS / SW_SHARE_NS) {
+				/* Nobody waits for so long. */
+				pthread_mutex_lock(&team->lock);
+				set_ending(team, exec, false);
 				pthread_mutex_unlock(&team->lock);
 			}
 		}

@@ -50,7 +50,7 @@
  * the cost is at most doubled.
  */
 #define SW_SPIN_NS		20000u
-/* ... and while others run the last tiles of a stage */
+/* ... and from the last tiles of a shared stage until the next one */
 #define SW_ENDING_NS		1000000u
 
 /* --- memory --------------------------------------------------------------- */
@@ -268,7 +268,7 @@ struct sw_exec {
 	atomic_uint next_tile;
 	uint32_t turns;
 	atomic_uint taken[SW_TURNS];
-	/* all tiles of a shared stage are taken, and some of them are still running */
+	/* all tiles of a shared stage are taken, and the next one has not begun */
 	bool ending;
 	/* work since the timeout was checked */
 	uint64_t unclocked;
@@ -383,7 +383,7 @@ struct sw_queue {
 	uint32_t waiters;
 	uint32_t helping;
 	bool waited;
-	/* number of parts in the list of ready ones, and of those at the end of a stage */
+	/* number of parts in the list of ready ones, and of those between shared stages */
 	atomic_int open;
 	atomic_int ending;
 };
@@ -427,7 +427,7 @@ struct sw_team {
 	struct sw_exec *ready[SW_LEVELS];
 	/* highest priority with a ready part, -1: none */
 	atomic_int top;
-	/* number of parts at the end of a stage */
+	/* number of parts between shared stages */
 	atomic_int ending;
 	/* scratch memory for submitting threads */
 	struct sw_slot *slots;

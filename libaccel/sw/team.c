@@ -255,9 +255,9 @@ void sw_slot_put(struct sw_team *team, struct sw_slot *slot)
 /* --- threads that wait ---------------------------------------------------- */
 
 /*
- * Is it worth looking for work any longer? Until @end, and longer while a stage is about to
- * end, because its last tiles may take a while, and a thread that sleeps would be missing
- * afterwards.
+ * Is it worth looking for work any longer? Until @end, and longer between shared stages, because
+ * the last tiles of one, and what one thread does before the next, may take a while, and a thread
+ * that sleeps would be missing afterwards.
  */
 static bool patient(const atomic_int *ending, uint64_t end)
 {
@@ -436,8 +436,12 @@ static void *thread_main(void *arg)
 	self->gone = &gone;
 	while (!team->stop) {
 		exec = pick(team, NULL, &self->slot);
-		/* With a single thread, the waiting one does all the work. */
-		if (!exec && !looked && team->spinning + 1 < team->thread_count) {
+		/*
+		 * With a single thread, the waiting one does all the work. If as many threads as
+		 * may are running tiles, each looks for more itself.
+		 */
+		if (!exec && !looked && team->running < team->thread_count &&
+		    team->spinning + 1 < team->thread_count) {
 			/* A part that another thread has taken may become shared. */
 			end = end ? end : sw_now() + SW_SPIN_NS;
 			looked = !spin(team, end) || !patient(&team->ending, end);
