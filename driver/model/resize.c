@@ -15,7 +15,6 @@
 #define ALONE_COST	512u
 
 #define F32_ONE		0x3f800000u
-#define F32_MINUS_ONE	0xbf800000u
 
 /* Largest number of neighbours along a dimension; of elements of a row */
 #define TAPS		4u
@@ -228,54 +227,34 @@ static __u32 nearest(const struct uma_resize_op *u, __u32 d, __u32 o, __u32 dim)
 	return inside(x, dim);
 }
 
-/* x[i] = x[i] * y[i] + bits */
-static void horner(const struct uma_kernels *k, float *x, const float *y, __u32 bits, float *tmp,
-		   __u32 n)
-{
-	k->binary[UMA_BINARY_MUL](x, x, y, n);
-	k->fill(tmp, bits, n);
-	k->binary[UMA_BINARY_ADD](x, x, tmp, n);
-}
-
 /* Constants as binary32 bits */
 #define F32_TWO		0x40000000u
-#define F32_THREE	0x40400000u
-#define F32_FIVE	0x40a00000u
-#define F32_EIGHT	0x41000000u
-#define F32_FOUR	0x40800000u
-
-/* a * x + y as binary32 bits */
-static __u32 mul_add(const struct uma_kernels *k, __u32 a, __u32 x, __u32 y)
-{
-	__u32 v = y;
-
-	k->axpy((float *)&v, a, (const float *)&x, 1);
-	return v;
-}
 
 /*
- * Cubic convolution with parameter a (Keys, 1981), for distance t from x. The weight of the
- * two nearest neighbours, with t <= 1, is ((a + 2) t - (a + 3)) t^2 + 1; that of the two
- * @beyond is ((a t - 5 a) t + 8 a) t - 4 a.
+ * Cubic convolution with parameter a (Keys, 1981): weights of the neighbour at distance x and of
+ * the one at distance 1 + x on the same side, with y = 1 - x: y ((1 - (a + 2) x) x + 1) and
+ * a x y^2. With the roots as factors also small weights are accurate, which may be all that
+ * UMA_RESIZE_EXCLUDE leaves.
  */
-static void cubic(struct resize_ctx *c, float *w, const float *t, int beyond, __u32 n)
+static void cubic(struct resize_ctx *c, __u32 *near, __u32 *beyond, const float *x, const float *y,
+		  __u32 n)
 {
 	const struct uma_kernels *k = c->run->k;
-	__u32 a = c->u->cubic;
-	float *tmp = (float *)c->s->tmp;
+	float *w = (float *)near, *v = (float *)beyond, *one = (float *)c->s->tmp;
+	__u32 a = c->u->cubic, slope = F32_TWO;
 
-	if (beyond) {
-		k->fill(w, a, n);
-		horner(k, w, t, mul_add(k, a ^ 0x80000000u, F32_FIVE, 0), tmp, n);
-		horner(k, w, t, mul_add(k, a, F32_EIGHT, 0), tmp, n);
-		horner(k, w, t, mul_add(k, a ^ 0x80000000u, F32_FOUR, 0), tmp, n);
-	} else {
-		k->fill(w, mul_add(k, a, F32_ONE, F32_TWO), n);
-		horner(k, w, t, mul_add(k, a ^ 0x80000000u, F32_ONE, F32_THREE ^ 0x80000000u),
-		       tmp, n);
-		horner(k, w, t, 0, tmp, n);
-		horner(k, w, t, F32_ONE, tmp, n);
-	}
+	k->axpy((float *)&slope, F32_ONE, (const float *)&a, 1);
+	k->fill(one, F32_ONE, n);
+	__builtin_memcpy(w, x, 4ul * n);
+	k->scale(w, slope ^ 0x80000000u, n);
+	k->binary[UMA_BINARY_ADD](w, w, one, n);
+	k->binary[UMA_BINARY_MUL](w, w, x, n);
+	k->binary[UMA_BINARY_ADD](w, w, one, n);
+	k->binary[UMA_BINARY_MUL](w, w, y, n);
+	__builtin_memcpy(v, x, 4ul * n);
+	k->scale(v, a, n);
+	k->binary[UMA_BINARY_MUL](v, v, y, n);
+	k->binary[UMA_BINARY_MUL](v, v, y, n);
 }
 
 /* Set the weights of neighbours outside of A to 0 and normalise the others to a sum of 1. */
@@ -307,7 +286,7 @@ static void neighbours(struct resize_ctx *c, __u32 d, __u32 o, __u32 n)
 	const struct uma_kernels *k = c->run->k;
 	__u32 dim = c->run->prog->op.t[UMA_SLOT_A].dims[d], taps = c->p->taps[d];
 	struct resize_scratch *s = c->s;
-	float *t = (float *)s->frac, *den = (float *)s->y;
+	float *t = (float *)s->frac, *den = (float *)s->x, *u = (float *)s->acc;
 	__u32 i, j, rest;
 
 	if (taps == 1) {
@@ -326,28 +305,24 @@ static void neighbours(struct resize_ctx *c, __u32 d, __u32 o, __u32 n)
 			s->at[j][i] = inside(s->first[i] + j, dim);
 		s->tmp[i] = rest;
 		s->y[i] = c->u->den[d];
+		s->acc[i] = c->u->den[d] - rest;
 	}
 	/* t = rest / den */
 	k->to_f32[UMA_DTYPE_S32](t, s->tmp, n);
-	__builtin_memcpy(s->tmp, s->y, 4ul * n);
-	k->to_f32[UMA_DTYPE_S32](den, s->tmp, n);
+	k->to_f32[UMA_DTYPE_S32](den, s->y, n);
 	k->binary[UMA_BINARY_DIV](t, t, den, n);
-	/* 1 - t */
-	k->fill(den, F32_ONE, n);
-	k->binary[UMA_BINARY_SUB](den, den, t, n);
 	if (taps == 2) {
-		__builtin_memcpy(s->weight[0], den, 4ul * n);
+		k->fill((float *)s->weight[0], F32_ONE, n);
+		k->binary[UMA_BINARY_SUB]((float *)s->weight[0], (const float *)s->weight[0], t, n);
 		__builtin_memcpy(s->weight[1], t, 4ul * n);
 		return;
 	}
-	cubic(c, (float *)s->weight[1], t, 0, n);
-	cubic(c, (float *)s->weight[2], den, 0, n);
-	/* The outer neighbours are one element further away. */
-	k->fill((float *)s->tmp, F32_ONE, n);
-	k->binary[UMA_BINARY_ADD](t, t, (const float *)s->tmp, n);
-	k->binary[UMA_BINARY_ADD](den, den, (const float *)s->tmp, n);
-	cubic(c, (float *)s->weight[0], t, 1, n);
-	cubic(c, (float *)s->weight[3], den, 1, n);
+	/* 1 - t, also if that is much smaller than t's error */
+	__builtin_memcpy(s->tmp, s->acc, 4ul * n);
+	k->to_f32[UMA_DTYPE_S32](u, s->tmp, n);
+	k->binary[UMA_BINARY_DIV](u, u, den, n);
+	cubic(c, s->weight[1], s->weight[0], t, u, n);
+	cubic(c, s->weight[2], s->weight[3], u, t, n);
 	if (c->u->flags & UMA_RESIZE_EXCLUDE)
 		exclude(c, dim, n);
 }

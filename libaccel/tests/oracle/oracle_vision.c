@@ -229,7 +229,7 @@ static void neighbours(const struct accel_resize_desc *z, uint32_t i, int64_t o,
 {
 	double a = z->flags & ACCEL_RESIZE_CUBIC_A ? (double)z->cubic : -0.75, sum = 0;
 	int64_t dim = z->a.dims[i];
-	double x = coordinate(z, i, o), base;
+	double x = coordinate(z, i, o), base, y;
 	int j;
 
 	*l = (struct line){ .count = 1, .w = { 1 } };
@@ -256,7 +256,7 @@ static void neighbours(const struct accel_resize_desc *z, uint32_t i, int64_t o,
 		l->count = 4;
 		for (j = 0; j < 4; j++)
 			l->w[j] = keys(x - base + 1 - j, a);
-		l->e = 200 * (1 + fabs(a)) * U;
+		l->e = 40 * (1 + fabs(a)) * U;
 	}
 	for (j = 0; j < l->count; j++) {
 		int64_t at = (int64_t)base + j - (l->count == 4);
@@ -269,7 +269,9 @@ static void neighbours(const struct accel_resize_desc *z, uint32_t i, int64_t o,
 	if (z->flags & ACCEL_RESIZE_EXCLUDE) {
 		for (j = 0; j < 4; j++)
 			l->w[j] /= sum;
-		l->e = l->e * 10 / fabs(sum) / fmin(1, fabs(sum));
+		/* Near the edge the weights that are left are small, and so are their errors. */
+		y = fmin(1, fmin(x + 1, (double)dim - x));
+		l->e = l->e * y * 10 / fabs(sum) / fmin(1, fabs(sum) / y);
 	}
 }
 
