@@ -132,6 +132,8 @@ static int prepare(struct fast_prog *p)
 	gemm_cut_k(g, p);
 	g->raw_far = g->fused && g->ahead && too_many(g, p->cpu->l2);
 	g->rows = g->pack_a ? 0 : rows_at_once(g, p);
+	g->unit = !g->pack_a && g->kind != FAST_GEMM_F32 && (p->cpu->isa & FAST_AMX_INT8) ?
+		  GEMM_TILES : 1;
 	gemm_cut_tiles(g, p);
 	tiles = g->batches * g->mtiles * g->ntiles;
 	if (tiles > UINT32_MAX)
@@ -414,7 +416,8 @@ static void open_strip(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint3
 static int strip(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint32_t j, struct sums *sums)
 {
 	const struct gemm_plan *g = t->plan;
-	const uint32_t chunk = g->epi.direct ? t->m : GEMM_CHUNK * t->block_rows;
+	const uint32_t chunk = g->epi.direct ? t->m :
+			       g->unit > 1 ? GEMM_TILES_CHUNK : GEMM_CHUNK * t->block_rows;
 	const bool last = k0 + k == g->k;
 	struct fast_gemm_strip s;
 	char *dst = NULL;

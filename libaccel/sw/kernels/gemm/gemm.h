@@ -65,6 +65,7 @@ enum gemm_b {
  * @zero_shift: @zeros: correction for @flip
  * @flip: see &struct fast_gemm_strip
  * @rows: see &struct fast_gemm_strip
+ * @unit: blocks of rows are multiples of this: rows of the kernel's tiles, or 1
  * @fused: the products of the first rows pack B, or apply @flip
  * @pack_a: rows of A are packed
  * @row_sums: sums start from @row_factor x sum + @row_const
@@ -110,6 +111,7 @@ struct gemm_plan {
 	int32_t zero_shift;
 	uint8_t flip;
 	uint8_t rows;
+	uint8_t unit;
 	bool fused;
 	bool raw_far;
 	bool ahead;
@@ -179,6 +181,10 @@ bool gemm_whole_bytes(const struct uma_tensor_view *b);
 
 /** GEMM_CHUNK: rows between epilogues, in packed vectors */
 #define GEMM_CHUNK	4u
+
+/** GEMM_TILES: rows of A in the tiles of AMX; and between epilogues there */
+#define GEMM_TILES	32u
+#define GEMM_TILES_CHUNK	(2 * GEMM_TILES)
 
 /* Number of parts of at most @part. */
 static inline uint32_t gemm_count(uint32_t all, uint32_t part)

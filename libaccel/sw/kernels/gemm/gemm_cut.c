@@ -47,7 +47,7 @@ static void cut_blocks(struct gemm_plan *g, const struct fast_prog *p)
 	uint64_t mt = UMA_MIN(p->cpu->l2 / 2, PACKED_A) / row, nt = 4096;
 
 	mt = UMA_MIN(UMA_MAX(mt, GEMM_ROWS), 1024u);
-	g->mt = even(g->m, limit(p->hint.mt, (uint32_t)mt, g->m), 1);
+	g->mt = UMA_MIN(even(g->m, limit(p->hint.mt, (uint32_t)mt, g->m), g->unit), g->m);
 	g->tm = g->mt;
 	if (sums) {
 		nt = SUMS / 4 / g->mt;
@@ -111,10 +111,13 @@ static struct cut cut_by(const struct gemm_plan *g, const struct fast_prog *p, u
 	const uint64_t parts = UMA_MIN((want + others - 1) / others, g->m);
 	const uint32_t blocks = gemm_count(g->m, g->mt);
 
-	if (parts > blocks && !p->hint.mt)
-		c.tm = c.mt = UMA_MAX(gemm_count(g->m, (uint32_t)parts), UMA_MIN(g->m, GEMM_ROWS));
-	else if (parts > gemm_count(g->m, g->tm))
+	if (parts > blocks && !p->hint.mt) {
+		const uint32_t rows = even(g->m, gemm_count(g->m, (uint32_t)parts), g->unit);
+
+		c.tm = c.mt = UMA_MIN(UMA_MAX(rows, GEMM_ROWS), g->m);
+	} else if (parts > gemm_count(g->m, g->tm)) {
 		c.tm = UMA_MAX(blocks / (uint32_t)parts, 1u) * g->mt;
+	}
 	return c;
 }
 
@@ -154,7 +157,7 @@ void gemm_cut_tiles(struct gemm_plan *g, const struct fast_prog *p)
 bool gemm_place(struct gemm_plan *g)
 {
 	const uint64_t groups = g->kt / fast_gemm_group(g->kind);
-	const uint32_t chunk = GEMM_CHUNK * GEMM_ROWS;
+	const uint32_t chunk = UMA_MAX(GEMM_CHUNK * GEMM_ROWS, GEMM_TILES_CHUNK);
 	uint64_t acc = 0, at = 0;
 
 	g->a_at = at;

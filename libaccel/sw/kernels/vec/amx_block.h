@@ -138,20 +138,24 @@ struct amx_panels {
 	int64_t b_ks;
 };
 
+/*
+ * All loads first: where other work runs on the same core, each load between two products delays
+ * the second one.
+ */
 static inline __attribute__((always_inline))
 void amx_step(const struct amx_panels *p, int type, int bottom, int right)
 {
 	_tile_loadd(6, p->b0, p->b_ks);
 	_tile_loadd(4, p->a0, p->a_ms);
-	AMX_DOT(type, 0, 4, 6);
-	if (right) {
+	if (right)
 		_tile_loadd(7, p->b1, p->b_ks);
-		AMX_DOT(type, 1, 4, 7);
-	}
-	if (bottom) {
+	if (bottom)
 		_tile_loadd(5, p->a1, p->a_ms);
+	AMX_DOT(type, 0, 4, 6);
+	if (right)
+		AMX_DOT(type, 1, 4, 7);
+	if (bottom)
 		AMX_DOT(type, 2, 5, 6);
-	}
 	if (bottom && right)
 		AMX_DOT(type, 3, 5, 7);
 }
