@@ -4,7 +4,7 @@
  * integers. The first phase converts the rows of A, each followed by the sums, zero points and
  * scales of its groups. The second expands two vectors of columns of B for some groups of K,
  * and multiplies them with all rows of the tile. The bits of a row depend neither on the number
- * of rows nor on the number of threads.
+ * of rows, except for bf16 with AMX, nor on the number of threads.
  *
  * If it is permitted to round to bf16 instead, class grouped-bf16 does so for many rows with
  * AMX: scaling the sums of each group takes longer there than the products of its tiles.
@@ -51,8 +51,10 @@ static void call_of_row(const struct grouped_plan *p, const uint8_t *row, uint32
 
 #if defined(__x86_64__)
 #define multiply_tiles		grouped_tiles_amx
+#define multiply_strips		grouped_strips_bf16
 #else
-#define multiply_tiles(call, m)	((void)(call), (void)(m))
+#define multiply_tiles(call, m, bf16)	((void)(call), (void)(m))
+#define multiply_strips(call, strip, m)	((void)(call), (void)(strip), (void)(m))
 #endif
 
 /* All rows of the tile by bf16: the strip of another class. */
@@ -88,7 +90,8 @@ static int multiply(const struct fast_run *r, struct grouped_strip *s, uint32_t 
 	};
 	const enum grouped_way way = p->zeros ? GROUPED_ZEROS :
 				     p->mins ? GROUPED_MINS : GROUPED_PLAIN;
-	const uint32_t whole = p->bf16 ? m : p->tiles ? m / GROUPED_TILE * GROUPED_TILE : 0;
+	const uint32_t whole = p->bf16 || p->strips ? m :
+			       p->tiles ? m / GROUPED_TILE * GROUPED_TILE : 0;
 	const uint32_t parts = gemm_count(m, p->k->mr);
 	struct grouped_ahead ahead;
 	uint32_t i, rows, part = 0;
@@ -103,8 +106,11 @@ static int multiply(const struct fast_run *r, struct grouped_strip *s, uint32_t 
 		call.c = c;
 		if (p->bf16)
 			multiply_bf16(r, &call, m);
+		else if (p->strips)
+			multiply_strips(&call,
+					fast_gemm_kernel(FAST_GEMM_BF16, r->prog->cpu->isa), m);
 		else
-			multiply_tiles(&call, whole);
+			multiply_tiles(&call, whole, p->k == &grouped_bf16);
 	}
 	for (i = whole; i < m; i += rows) {
 		const uint32_t blocks = gemm_count(m - i, p->k->mr);
@@ -440,6 +446,19 @@ static bool suits_bf16(const struct fast_prog *f, const struct grouped_plan *p)
 	       p->m >= GROUPED_BF16 && p->depth % p->group == 0 && !fast_reproducible(f);
 }
 
+/*
+ * Whole tiles along K: with shorter groups of bytes what follows the sums takes as long without.
+ * Long groups of bf16 are worth configuring the tiles for each.
+ */
+static void choose_tiles(struct grouped_plan *p)
+{
+	const bool floats = p->k == &grouped_bf16;
+
+	p->strips = floats && p->m >= GROUPED_BF16 && p->group >= GROUPED_LONG && !p->mins;
+	p->tiles = p->m >= GROUPED_TILE && !p->zeros && p->group % (floats ? 32 : 64) == 0 &&
+		   p->depth % p->group == 0;
+}
+
 static int prepare(struct fast_prog *f, bool bf16)
 {
 	const struct uma_tensor_view *a = &f->op->t[UMA_SLOT_A], *b = &f->op->t[UMA_SLOT_B];
@@ -497,10 +516,9 @@ static int prepare(struct fast_prog *f, bool bf16)
 		p->meta = (uint32_t)uma_roundup(2ull * p->depth, 64);
 		p->row = p->meta | 64;
 	}
-	/* Whole tiles along K: with shorter groups what follows the sums takes as long without. */
-	p->tiles = !bf16 && p->k == &grouped_vnni && f->cpu->isa & FAST_AMX_INT8 &&
-		   p->m >= GROUPED_TILE && !p->zeros && p->group % 64 == 0 &&
-		   p->depth % p->group == 0;
+	if (p->k == &grouped_bf16 ? f->cpu->isa & FAST_AMX_BF16 && !fast_reproducible(f) :
+				    !bf16 && p->k == &grouped_vnni && f->cpu->isa & FAST_AMX_INT8)
+		choose_tiles(p);
 	p->room = p->rows + 1;
 	if (batches > UINT32_MAX ||
 	    (p->room * p->row > WORK_MAX && !fast_reproducible(f)))

@@ -10,6 +10,7 @@
 
 #include "libaccel/sw/kernels/ends/epilogue.h"
 #include "libaccel/sw/kernels/fast.h"
+#include "gemm_kernel.h"
 
 /** GROUPED_MR: maximum rows of a kernel */
 #define GROUPED_MR	6
@@ -21,6 +22,8 @@
 #define GROUPED_TILE	16u
 /** GROUPED_BF16: minimum number of rows for which A and B become bf16, for AMX, if permitted */
 #define GROUPED_BF16	32u
+/** GROUPED_LONG: minimum elements of a group of bf16 for AMX, which has to be configured for it */
+#define GROUPED_LONG	128u
 /** GROUPED_MAX: maximum number of elements of a group; longer ones are divided */
 #define GROUPED_MAX	4096u
 
@@ -141,13 +144,15 @@ extern const struct grouped_kernels grouped_vnni;
 extern const struct grouped_kernels grouped_bf16;
 
 /**
- * grouped_tiles_amx - many rows by two vectors of columns, for whoever has @grouped_vnni
+ * grouped_tiles_amx - many rows by two vectors of columns, for whoever has @grouped_vnni or
+ *	@grouped_bf16
  * @g: groups of one length, a multiple of 16 words, without zero points
  * @m: rows, a multiple of GROUPED_TILE
+ * @bf16: words are bf16
  *
- * Gives the bits that the kernels of @grouped_vnni give.
+ * Bytes: gives the bits that the kernels of @grouped_vnni give.
  */
-void grouped_tiles_amx(const struct grouped_call *g, uint32_t m);
+void grouped_tiles_amx(const struct grouped_call *g, uint32_t m, bool bf16);
 
 /**
  * grouped_words_bf16 - round two vectors of columns to bf16
@@ -155,5 +160,13 @@ void grouped_tiles_amx(const struct grouped_call *g, uint32_t m);
  * @out: words of strips of bf16, twice as many, two vectors apart
  */
 void grouped_words_bf16(const struct grouped_call *g, uint8_t *out);
+
+/**
+ * grouped_strips_bf16 - many rows by two vectors of columns, for whoever has @grouped_bf16
+ * @g: groups without minima
+ * @strip: kernel of bf16
+ * @m: rows
+ */
+void grouped_strips_bf16(const struct grouped_call *g, fast_gemm_fn strip, uint32_t m);
 
 #endif /* LIBACCEL_SW_FAST_GROUPED_H */

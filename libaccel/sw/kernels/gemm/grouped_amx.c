@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * Products in groups with AMX tiles: A signed by B unsigned, rows and words where the other
- * kernels have them.
+ * Products in groups with AMX tiles: bytes, A signed by B unsigned, or bf16; rows and words where
+ * the other kernels have them.
  *
- * Sums of a group, 16 rows by 16 columns, are exact, and what follows them is done as
+ * Sums of a group of bytes, 16 rows by 16 columns, are exact, and what follows them is done as
  * grouped_kernel.h does it, so the bits are the same. A group's sums go through memory, which
  * takes a while: those of the next groups are formed meanwhile. What the groups give stays
  * in 16 registers.
  *
- * Seen next to the kernels of vpdpbusd, 128 rows by 32 columns: groups of 128
+ * Bytes, seen next to the kernels of vpdpbusd, 128 rows by 32 columns: groups of 128
  * 1.9 to 2.2 times as fast, of 64 1.3 to 1.7 (with minima 1.7 to 2.0 and 1.2 to 1.5); of 32, where
  * a tile is half full, 1.0 to 1.1 (0.8 to 1.0), of 16 0.7, so these are not done here.
  */
@@ -34,7 +34,7 @@ static void configure(void)
 }
 
 V_INLINE void sums_of(const struct grouped_call *g, const uint8_t *a, const uint8_t *b,
-		      uint8_t *sums)
+		      uint8_t *sums, const enum amx_type type)
 {
 	uint32_t w;
 
@@ -42,14 +42,15 @@ V_INLINE void sums_of(const struct grouped_call *g, const uint8_t *a, const uint
 	for (w = 0; w < g->words; w += AMX_ROWS) {
 		_tile_loadd(4, a + 4ul * w, g->a_row);
 		_tile_loadd(6, b + 8ul * VL * w, 8 * VL);
-		AMX_DOT(AMX_SU, 0, 4, 6);
+		AMX_DOT(type, 0, 4, 6);
 	}
 	_tile_stored(0, sums, AMX_STEP);
 }
 
 /* What group @i gives; @row: where that of the first row's sum starts. */
 V_INLINE void add_group(const struct grouped_call *g, const uint8_t *row, const uint8_t *sums,
-			const float *scale, const float *min, vf total[AMX_ROWS])
+			const float *scale, const float *min, vf total[AMX_ROWS],
+			const enum amx_type type)
 {
 	const ptrdiff_t to_scale = g->a_scale ? g->a_scale - g->a_sum : 0;
 	const ptrdiff_t to_min = min ? g->a_min - g->a_sum : 0;
@@ -57,10 +58,11 @@ V_INLINE void add_group(const struct grouped_call *g, const uint8_t *row, const 
 
 #pragma GCC unroll 16
 	for (uint32_t r = 0; r < AMX_ROWS; r++, row += g->a_row) {
-		const vi sum = vi_add(vi_load(sums + AMX_STEP * r), vi_word(row));
+		const vi sum = vi_load(sums + AMX_STEP * r);
 		const vf f = g->a_scale ? v_mul(s, v_word(row + to_scale)) : s;
 
-		total[r] = v_fma(v_of_ints(sum), f, total[r]);
+		total[r] = v_fma(type == AMX_BF16 ? v_of(sum) :
+				 v_of_ints(vi_add(sum, vi_word(row))), f, total[r]);
 		if (min)
 			total[r] = v_fma(v_word(row + to_min), v_load(min), total[r]);
 	}
@@ -68,7 +70,7 @@ V_INLINE void add_group(const struct grouped_call *g, const uint8_t *row, const 
 
 /* 16 rows by vector @v of columns, all groups. */
 V_INLINE void tile(const struct grouped_call *g, const uint8_t *a, const uint8_t *a_sum, float *c,
-		   uint32_t v, bool mins)
+		   uint32_t v, bool mins, const enum amx_type type)
 {
 	uint8_t sums[ROOM][AMX_ROWS][AMX_STEP] __attribute__((aligned(64)));
 	const uint8_t *b = g->b + v * 4ul * VL;
@@ -81,12 +83,12 @@ V_INLINE void tile(const struct grouped_call *g, const uint8_t *a, const uint8_t
 	for (i = 0; i < g->groups + AHEAD; i++) {
 		if (i < g->groups)
 			sums_of(g, a + 4ul * g->words * i, b + 8ul * VL * g->words * i,
-				sums[i % ROOM][0]);
+				sums[i % ROOM][0], type);
 		if (i >= AHEAD) {
 			const uint32_t done = i - AHEAD, at = (2 * done + v) * VL;
 
 			add_group(g, a_sum + 4ul * done, sums[done % ROOM][0], g->b_scale + at,
-				  mins ? g->b_min + at : NULL, total);
+				  mins ? g->b_min + at : NULL, total, type);
 		}
 	}
 #pragma GCC unroll 16
@@ -94,7 +96,7 @@ V_INLINE void tile(const struct grouped_call *g, const uint8_t *a, const uint8_t
 		v_store(c + r * g->c_row, total[r]);
 }
 
-void grouped_tiles_amx(const struct grouped_call *g, uint32_t m)
+V_INLINE void tiles(const struct grouped_call *g, uint32_t m, const enum amx_type type)
 {
 	uint32_t i, v;
 
@@ -106,9 +108,17 @@ void grouped_tiles_amx(const struct grouped_call *g, uint32_t m)
 			float *c = g->c + i * g->c_row + v * VL;
 
 			if (g->b_min)
-				tile(g, a, sum, c, v, true);
+				tile(g, a, sum, c, v, true, type);
 			else
-				tile(g, a, sum, c, v, false);
+				tile(g, a, sum, c, v, false, type);
 		}
 	_tile_release();
+}
+
+void grouped_tiles_amx(const struct grouped_call *g, uint32_t m, bool bf16)
+{
+	if (bf16)
+		tiles(g, m, AMX_BF16);
+	else
+		tiles(g, m, AMX_SU);
 }

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Products in groups: bf16 by integers minus their zero points, which are exact in bf16. And
- * columns whose numbers are scaled before they are rounded to bf16, for kernels of that type.
+ * Products in groups: bf16 by integers minus their zero points, which are exact in bf16,
+ * by kernels of this file or, for long groups, by others of bf16. And columns whose numbers are
+ * scaled before they are rounded to bf16, for such kernels.
  */
 #include "libaccel/sw/kernels/vec/vec512.h"
+
+/* Rows whose sums stay in the first-level cache */
+#define STRIP_ROWS	64u
 
 #define MR		6
 #define WORD		2
@@ -75,6 +79,42 @@ void grouped_words_bf16(const struct grouped_call *g, uint8_t *out)
 		/* The other vector, or the next group. */
 		b += i % 2 ? 8ul * VL * g->words - 4 * VL : 4 * VL;
 		out += i % 2 ? 16ul * VL * g->words - 4 * VL : 4 * VL;
+	}
+}
+
+/* Sums of one group: to those of the groups before it, if there are any. */
+V_INLINE void add_group(const float (*sums)[2 * VL], uint32_t rows, const float *scale, float *c,
+			size_t c_row, bool add)
+{
+	uint32_t r;
+
+	for (r = 0; r < rows; r++, c += c_row)
+		for_each_below(v, 0, 2)
+			v_store(c + v * VL, v_fma(v_load(sums[r] + v * VL), v_load(scale + v * VL),
+						  add ? v_load(c + v * VL) : v_set(0)));
+}
+
+void grouped_strips_bf16(const struct grouped_call *g, fast_gemm_fn strip, uint32_t m)
+{
+	float sums[STRIP_ROWS][2 * VL] __attribute__((aligned(64)));
+	uint32_t r, rows, i;
+
+	for (r = 0; r < m; r += rows) {
+		rows = m - r < STRIP_ROWS ? m - r : STRIP_ROWS;
+		for (i = 0; i < g->groups; i++) {
+			const uint8_t *b = g->b + 8ul * VL * g->words * i;
+			const struct fast_gemm_strip s = {
+				.a = g->a + r * g->a_row + 4ul * g->words * i,
+				.a_ms = (int64_t)g->a_row, .a_ks = 4,
+				.b = { b, b + 4 * VL }, .b_ks = 8 * VL, .c = sums, .c_ms = 8 * VL,
+				.m = rows, .n = 2 * VL,
+				.k = 2 * (i + 1 < g->groups ? g->words : g->last),
+			};
+
+			strip(&s);
+			add_group(sums, rows, g->b_scale + 2 * VL * i, g->c + r * g->c_row,
+				  g->c_row, i || g->accumulate);
+		}
 	}
 }
 

@@ -54,6 +54,7 @@
  * @nibbles: few rows are multiplied by packed columns of 4-bit numbers without expanding these
  * @bf16: all rows are multiplied by AMX tiles, with A and the values of B rounded to bf16
  * @tiles: AMX tiles multiply the rows that fill them
+ * @strips: bf16: groups are long enough for the strips of AMX
  * @zeros: there are products of zero points
  * @row_scales: A has a scale for each row
  * @group_scales: A has a scale for each group
@@ -95,6 +96,7 @@ struct grouped_plan {
 	bool few;
 	bool nibbles;
 	bool tiles;
+	bool strips;
 	bool bf16;
 	bool zeros;
 	bool row_scales;
