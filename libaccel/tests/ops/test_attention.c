@@ -680,6 +680,8 @@ static void test_cache(struct op_env *env)
 		{ .what = "window of pages", .features = PAGED | LENGTHS | CAUSAL | WINDOW },
 		{ .what = "ragged", .features = RAGGED | LENGTHS | CAUSAL },
 		{ .what = "ragged, pages", .features = RAGGED | LENGTHS | PAGED | CAUSAL },
+		{ .what = "few rows and more", .features = RAGGED | LENGTHS | PAGED | CAUSAL,
+		  .queries = 5, .group = 4, .head = 64, .k = ACCEL_F16, .v = ACCEL_F16 },
 		{ .what = "ragged keys", .features = RAGGED | LENGTHS | KV_RAGGED | CAUSAL |
 		  MASK_ADD },
 		{ .what = "pieces", .features = PIECES, .queries = 1 },

@@ -434,15 +434,16 @@ static int run_tile(struct tile *t, uint32_t rows)
 
 static int attn_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 {
-	const struct attn_plan *p = (const void *)r->prog->priv;
+	const struct attn_plans *plans = (const void *)r->prog->priv;
+	const struct attn_plan *p = &plans->more;
 	struct tile t = { .c = { .r = r, .p = p, .run = fast_model_run(r) } };
 	struct attn_seq *q = &t.c.q;
 	uint64_t valid;
 	uint32_t rows;
 	int ret;
 
-	if (p->stream)
-		return attn_stream_tile(r, phase, tile);
+	if (phase || tile >= p->tiles)
+		return attn_stream_tile(r, phase, phase ? tile : tile - p->tiles);
 	/* The last rows see most keys: they come first. */
 	q->row0 = (uint64_t)(p->rtiles - 1 - tile % p->rtiles) * p->mt;
 	tile /= p->rtiles;
@@ -452,6 +453,8 @@ static int attn_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 		return -1;
 	rows = (uint32_t)UMA_MIN(p->mt, p->rows - q->row0);
 	valid = (uint64_t)q->q_len * p->group;
+	if (plans->few.stream && valid <= plans->few.rows)
+		return 0;
 	t.rows = valid > q->row0 ? (uint32_t)UMA_MIN(rows, valid - q->row0) : 0;
 	lay_out(p, &t, r->scratch);
 	attn_seq_limits(&t.c, t.rows);
@@ -607,32 +610,41 @@ static bool cut(struct fast_prog *prog, struct attn_plan *p)
 	p->rtiles = (uint32_t)uma_divup(p->rows, p->mt);
 	if (__builtin_mul_overflow(heads, p->rtiles, &tiles) || tiles > UINT32_MAX)
 		return false;
-	prog->phase_count = 1;
-	prog->tiles[0] = (uint32_t)tiles;
+	p->tiles = (uint32_t)tiles;
 	return lay_out(p, &t, NULL) <= FAST_SCRATCH;
 }
 
 static int attn_prepare(struct fast_prog *prog)
 {
-	struct attn_plan *p = (struct attn_plan *)prog->priv;
+	struct attn_plans *plans = (struct attn_plans *)prog->priv;
+	struct attn_plan *p = &plans->more, *few = &plans->few;
 
 	sizes(prog->op, p);
 	if (!sane(prog->op, p))
 		return fast_leave(prog, "a dimension is 0 or above 2^30");
 	p->blocks_alike = fast_reproducible(prog);
-	if (!p->blocks_alike && plan_f32(prog, p) && attn_stream_prepare(prog, p))
+	*few = *p;
+	if (!p->blocks_alike && plan_f32(prog, few) && attn_stream_prepare(prog, few) &&
+	    few->rows == p->rows)
 		return 1;
 	if (!plan_bf16(prog, p) && !plan_f32(prog, p))
 		return fast_leave(prog, "no kernel has these types");
-	return cut(prog, p) ||
-	       fast_leave(prog, "a tile does not fit into the memory of a thread");
+	if (!cut(prog, p))
+		return fast_leave(prog, "a tile does not fit into the memory of a thread");
+	if (few->stream && !__builtin_add_overflow(prog->tiles[0], p->tiles, &prog->tiles[0]))
+		return 1;
+	few->stream = false;
+	prog->phase_count = 1;
+	prog->tiles[0] = p->tiles;
+	return 1;
 }
 
 static uint32_t attn_candidates(const struct fast_prog *prog, struct fast_hint *out, uint32_t max)
 {
-	const struct attn_plan *p = (const void *)prog->priv;
+	const struct attn_plans *plans = (const void *)prog->priv;
+	const struct attn_plan *p = &plans->more;
 
-	return p->stream ? attn_stream_candidates(p, out, max) :
+	return !p->tiles ? attn_stream_candidates(&plans->few, out, max) :
 			   fast_row_hints(out, max, p->sub, UMA_MIN(p->rows, (uint64_t)ATTN_ROWS));
 }
 

@@ -5,7 +5,7 @@
  *	attn.c		the class: what it takes, how it is cut, a tile of rows
  *	attn_seq.c	sequences: lengths, positions, pages
  *	attn_rows.c	rows of Q, K, V, mask in, rows of the result out
- *	attn_stream.c	few rows, many keys: K and V at the speed of memory
+ *	attn_stream.c	sequences of few rows, many keys: K and V at the speed of memory
  *	attn_kern.h	kernels, for attn_avx2.c, attn_avx512.c, attn_bf16.c, attn_amx.c
  *	attn_tiles.h	the products of the last
  *	attn_lines.h	kernels of attn_stream.c
@@ -288,7 +288,7 @@ extern const struct attn_kernels attn_avx2, attn_avx512, attn_bf16, attn_amx;
  * struct attn_plan - a prepared attention, in the program
  */
 struct attn_plan {
-	/** @rows: rows of a sequence and head of K: queries times heads */
+	/** @rows: most rows of a sequence and head of K: queries times heads */
 	uint64_t rows;
 	/** @keys: keys that a sequence has room for */
 	uint64_t keys;
@@ -326,6 +326,8 @@ struct attn_plan {
 	uint32_t pieces;
 	/** @ldq: words of a row of Q; streams */
 	uint32_t ldq;
+	/** @tiles: number of tiles; not streams */
+	uint32_t tiles;
 	/** @heads: of K that a tile takes; streams */
 	uint32_t heads;
 	/** @htiles: tiles of them */
@@ -358,7 +360,17 @@ struct attn_plan {
 	bool stream;
 };
 
-_Static_assert(sizeof(struct attn_plan) <= sizeof(((struct fast_prog *)0)->priv), "priv");
+/**
+ * struct attn_plans - for sequences of few and of more rows
+ * @few: with @stream: for up to its number of rows
+ * @more: with @tiles: for others, whose tiles come first
+ */
+struct attn_plans {
+	struct attn_plan few;
+	struct attn_plan more;
+};
+
+_Static_assert(sizeof(struct attn_plans) <= sizeof(((struct fast_prog *)0)->priv), "priv");
 
 /**
  * struct attn_seq - a sequence, and where a tile's rows are

@@ -323,7 +323,10 @@ static int run_piece(struct stream *s, uint32_t piece)
 	       run_range(s, UMA_MAX(from, q->lo), UMA_MIN(to, q->hi)) ? -1 : 0;
 }
 
-/* Sequence, heads and rows of a tile, and its places in the scratch memory. */
+/*
+ * Sequence, heads and rows of a tile, and its places in the scratch memory; 1: a sequence with
+ * more rows.
+ */
 static int open_tile(struct stream *s, uint32_t tile)
 {
 	const struct attn_plan *p = s->c.p;
@@ -338,6 +341,8 @@ static int open_tile(struct stream *s, uint32_t tile)
 	q->row0 = 0;
 	if (attn_seq_open(&s->c))
 		return -1;
+	if ((uint64_t)q->q_len * p->group > p->rows)
+		return 1;
 	s->rows = q->q_len * p->group;
 	attn_seq_limits(&s->c, s->rows);
 	for (r = 0; r < s->rows; r++)
@@ -491,12 +496,14 @@ static int merge(struct stream *s)
  */
 int attn_stream_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 {
-	const struct attn_plan *p = (const void *)r->prog->priv;
+	const struct attn_plans *plans = (const void *)r->prog->priv;
+	const struct attn_plan *p = &plans->few;
 	struct stream s = { .c = { .r = r, .p = p, .run = fast_model_run(r) } };
 	const uint32_t piece = phase ? 0 : tile % p->pieces;
+	const int ret = open_tile(&s, phase ? tile : tile / p->pieces);
 
-	if (open_tile(&s, phase ? tile : tile / p->pieces))
-		return -1;
+	if (ret)
+		return ret < 0 ? ret : 0;
 	return phase ? merge(&s) : run_keys(&s, piece);
 }
 
@@ -555,7 +562,7 @@ static uint64_t key_bytes(const struct uma_op *op)
 }
 
 /**
- * attn_stream_prepare - take an attention of few rows
+ * attn_stream_prepare - take an attention of few rows, or the sequences of a ragged one with few
  * @prog: operation
  * @p: plan, with sizes and the kernels of binary32
  */
@@ -567,7 +574,9 @@ bool attn_stream_prepare(struct fast_prog *prog, struct attn_plan *p)
 	const int64_t along = k->strides[1] < 0 ? -k->strides[1] : k->strides[1];
 	uint64_t words, tiles, most, each;
 
-	if (p->rows > ATTN_LINE_ROWS || p->features ||
+	if (p->rows > ATTN_LINE_ROWS && p->ragged)
+		p->rows = ATTN_LINE_ROWS / p->group * p->group;
+	if (!p->rows || p->rows > ATTN_LINE_ROWS || p->features ||
 	    !line_type(k, p->kern->vl, &p->k_tabled, &p->kscale) ||
 	    !line_type(&op->t[UMA_SLOT_C], p->kern->vl, &p->v_tabled, &p->vscale) ||
 	    !attn_set_scale(op, p, p->kscale))
