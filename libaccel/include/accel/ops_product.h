@@ -63,7 +63,7 @@ extern "C" {
  * 127. The product is computed with the dequantised values. This is 2 to 10 times faster; the
  * error of each element is up to 1/254 of the largest element of its group. 0 does not round.
  * With ACCEL_GEMM_BF16 an engine may instead round each element of A, and each value of B, to
- * the nearest bf16, an error of at most 1/512 of itself: the kernels of the in-process device
+ * the nearest bf16, an error of at most 1/256 of itself: the kernels of the in-process device
  * do so for many rows where AMX multiplies bf16 several times faster than bytes in groups. In a
  * context with ACCEL_CTX_REPRODUCIBLE the flag has no effect.
  *

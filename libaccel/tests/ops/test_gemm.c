@@ -630,6 +630,16 @@ static void test_along(struct op_env *env)
 					continue;
 				run_case(env, &g, 15000 + 1000 * i + 30 * k + v);
 			}
+	/* Rows of one number by positive ones: no error of rounding cancels another. */
+	for (v = 0; v < 6; v++) {
+		struct gemm_case g = {
+			"rows of one number", ACCEL_F32, ACCEL_U4, ACCEL_F32, 40, 16, 64,
+			.b_quant = ACCEL_QUANT_CHANNEL - 1, .flags = ACCEL_GEMM_BF16,
+			.a_style = OP_REPEATED, .a_group = 32,
+		};
+
+		run_case(env, &g, 19500 + v);
+	}
 }
 
 /* The alternatives of the epilogue: each random, so many. */

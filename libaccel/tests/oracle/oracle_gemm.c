@@ -192,9 +192,9 @@ static struct oracle_num product_of(const struct gemm_state *s, const double *of
 		return (struct oracle_num){ sum, INFINITY };
 	/* A rounding for each product and each sum, in whatever order. */
 	e = mag * (double)(s->k + 1) * U * 1.001 + (double)s->k * TINY;
-	/* Either operand rounded to nearest. */
+	/* Either operand rounded to nearest, to eight bits */
 	if (of == s->plain)
-		e += mag * 1.003 / 256;
+		e += mag * 1.003 / 128;
 	/* What a stored number stands for is rounded: once of a byte, for either operand. */
 	if (g->a.quant.scheme || g->a_group || mins)
 		e += mag * 3 * U;
