@@ -92,10 +92,12 @@ static bool find_scheme(const struct half_matrix *h, uint32_t along, struct acce
 			   memcmp(zero->dims, scale->dims, scale->rank * sizeof(scale->dims[0]))))
 		return false;
 	if (!block && (!scale->rank || (scale->rank == 1 && scale->dims[0] == 1))) {
+		if (scale->type != ACCEL_F32)
+			return false;
 		memcpy(&q->scale, scale->data, sizeof(q->scale));
 		q->scheme = ACCEL_QUANT_TENSOR;
 		*n = 1;
-		return scale->type == ACCEL_F32 && isfinite(q->scale) && q->scale > 0;
+		return isfinite(q->scale) && q->scale > 0;
 	}
 	q->scale_dtype = scale->type;
 	q->axis = (uint32_t)axis;
