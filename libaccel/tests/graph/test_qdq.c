@@ -578,6 +578,34 @@ static void test_rows_of_one_place(void **arg)
 	unlink(path);
 }
 
+/* Scales of one matrix, which has no zero points, and zero points of another at one place */
+static void test_zeros_at_scales(void **arg)
+{
+	static const float x[16] = { 1 }, y0[2] = { 7.0000275f, 5.25f }, y1[2] = { 6, 1 };
+	static const uint32_t s[2] = { 0x3f800021, 0x3fe00000 };
+	static const uint8_t w[16] = { 0x37 };
+	struct tested *t = BEGIN(*arg, IO("x", F32, x, 1, 16), CONST("w", U4, w, 16, 2),
+				 CONST("s1", F32, ((float[]) { 1, 1 }), 2));
+	char path[] = "/tmp/test_onnx_rows.XXXXXX";
+	const int fd = mkstemp(path);
+	struct bytes n;
+	int i;
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, s, sizeof(s)), (ssize_t)sizeof(s));
+	close(fd);
+	for (i = 0; i < 2; i++) {
+		n = tensor(i ? "z" : "s0", i ? U4 : F32, 1, DIMS(2), NULL, 0);
+		put_external(&n, path + 5, "0");
+		put_message(&t->g, 5, &n);
+		n = op(NULL, "DequantizeLinear", i ? "w s1 z" : "w s0", i ? "r1" : "r0");
+		add_op(t, &n);
+		ONE(t, NULL, "MatMul", i ? "x r1" : "x r0", i ? "y1" : "y0");
+	}
+	GIVES(t, IO("y0", F32, y0, 1, 2), IO("y1", F32, y1, 1, 2));
+	unlink(path);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
 
 int main(void)
@@ -592,6 +620,7 @@ int main(void)
 		TEST(test_tables),
 		TEST(test_types),
 		TEST(test_long), TEST(test_halves_as_weights), TEST(test_rows_of_one_place),
+		TEST(test_zeros_at_scales),
 	};
 
 	return cmocka_run_group_tests_name("qdq", tests, NULL, NULL);

@@ -119,9 +119,10 @@ static int table_of_zeros(struct import *im, const struct half_matrix *h, struct
 			  uint64_t n, uint32_t *value)
 {
 	const struct ref *zero = &h->s.zero, *scale = &h->s.scale;
-	/* Of no rows, but of a type */
-	struct made made = { zero->here ? zero->data : scale->data, 4, UINT64_MAX - h->x.type,
-			     ACCEL_S32, scale->rank, { scale->dims[0], scale->dims[1] }, NO_VALUE };
+	/* Of no rows, but of a type; scales and zero points may lie at one place of a file. */
+	struct made made = { zero->here ? zero->data : scale->data, zero->here ? 4 : 32,
+			     UINT64_MAX - h->x.type, ACCEL_S32, scale->rank,
+			     { scale->dims[0], scale->dims[1] }, NO_VALUE };
 	const int none = h->x.type == ACCEL_U4 ? -8 : 0;
 	int32_t *to;
 	uint64_t i;
