@@ -390,6 +390,9 @@ struct facts {
  * @peek: nothing has to run before that can
  * @guess: an example: what is not known is guessed
  * @guessed: so it was for the node in work
+ * @unread: by node of the graph: nobody reads its results; NULL: an example, whose graph may go on
+ * @idle: so it is for the node in work: it is resolved, as its sizes may be wrong, but has no
+ *	constants but small ones, which sizes may depend on
  * @out_values: values of the graph that are results
  * @outputs: values of results
  * @output_count: their number
@@ -428,6 +431,8 @@ struct net {
 	bool guessed;
 	uint32_t map_cap;
 	uint32_t *map;
+	bool *unread;
+	bool idle;
 	uint32_t *out_values;
 	uint32_t *outputs;
 	uint32_t output_count;
@@ -504,6 +509,7 @@ int stage_facts(struct net *net, const struct graph_node *from);
 void stage_done(struct net *net, const struct graph_node *from, struct node *node);
 int stage_wants(struct net *net, const struct graph_node *from, uint32_t *in, bool *stop);
 int stage_dynamic(struct net *net, const struct graph_node *from, uint32_t index);
+bool is_result(const struct graph_node *node, uint32_t k);
 int stage_end(struct net *net);
 uint32_t stage_next(const struct net *net, uint32_t index);
 

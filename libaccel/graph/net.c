@@ -339,7 +339,8 @@ bool fold_node(struct net *net, struct node *node)
 		     net->values[value].offset % 2 || net->symbol_count))
 			return false;
 		if (node->args[i].result) {
-			if (result != NO_VALUE || value_count(&net->values[value]) > FOLD_MAX)
+			if (result != NO_VALUE ||
+			    value_count(&net->values[value]) > (net->idle ? MAX_WANTED : FOLD_MAX))
 				return false;
 			result = value;
 		} else {
@@ -555,13 +556,46 @@ int net_extend(struct net *net)
 	for (; !ret && net->nodes_taken < graph->node_count; net->nodes_taken++) {
 		const struct graph_node *from = &graph->nodes[net->nodes_taken];
 
+		net->idle = net->unread && net->unread[net->nodes_taken];
 		ret = from->dynamic ? stage_dynamic(net, from, net->nodes_taken) :
 		      take_node(net, from, net->nodes_taken < net->first);
 		if (ret == 1)
 			break;
 	}
+	net->idle = false;
 	net->stop = net->nodes_taken;
 	return ret < 0 ? ret : 0;
+}
+
+/*
+ * Nodes whose results nobody reads, and those that only such nodes read. What is written over
+ * inputs stays there for the next run, and dynamic nodes run. NULL: no memory.
+ */
+static bool *find_unread(const struct accel_graph *graph)
+{
+	bool *read = calloc(graph->value_count + 1, sizeof(*read));
+	bool *unread = calloc(graph->node_count + 1, sizeof(*unread));
+	uint32_t i, k;
+
+	if (!read || !unread) {
+		free(read);
+		free(unread);
+		return NULL;
+	}
+	for (i = 0; i < graph->output_count; i++)
+		read[graph->outputs[i].value] = true;
+	/* Those that read a node's results come after it. */
+	for (i = graph->node_count; i-- > 0;) {
+		const struct graph_node *node = &graph->nodes[i];
+
+		unread[i] = !node->dynamic && !over_args(node->desc->hdr.op);
+		for (k = 0; k < node->arg_count; k++)
+			unread[i] = unread[i] && !(is_result(node, k) && read[node->args[k].value]);
+		for (k = 0; k < node->arg_count && !unread[i]; k++)
+			read[node->args[k].value] = true;
+	}
+	free(read);
+	return unread;
 }
 
 /**
@@ -585,7 +619,8 @@ int net_create(struct accel_program *program, const struct net_key *key, struct 
 	net->program = program;
 	graph_ref(graph);
 	net->symbols = calloc(graph->symbol_count + 1, sizeof(*net->symbols));
-	if (!net->symbols || !facts_copy(&net->facts, key->facts))
+	net->unread = find_unread(graph);
+	if (!net->symbols || !net->unread || !facts_copy(&net->facts, key->facts))
 		return net_nomem(net);
 	for (i = 0; i < graph->symbol_count; i++)
 		net->symbols[i] = key->symbols[i];
@@ -622,6 +657,7 @@ void net_free(struct net *net)
 	free(net->order);
 	free(net->watches);
 	free(net->map);
+	free(net->unread);
 	free(net->out_values);
 	free(net->outputs);
 	facts_free(&net->facts);

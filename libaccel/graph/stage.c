@@ -541,7 +541,8 @@ static bool is_direct(const struct net *net, uint32_t value)
 	       (!in_arena(net, value) && value_dense(&net->values[value]));
 }
 
-static bool is_result(const struct graph_node *node, uint32_t k)
+/* Is an argument of a node of the graph one of its results? */
+bool is_result(const struct graph_node *node, uint32_t k)
 {
 	if (node->dynamic)
 		return k >= node->dynamic->in_count;
@@ -555,7 +556,7 @@ static void mark_later(const struct net *net, bool *need)
 	uint32_t i, k;
 
 	for (i = net->stop; i < graph->node_count; i++)
-		for (k = 0; k < graph->nodes[i].arg_count; k++)
+		for (k = 0; k < graph->nodes[i].arg_count && !net->unread[i]; k++)
 			need[graph->nodes[i].args[k].value] = true;
 	for (i = 0; i < graph->output_count; i++)
 		need[graph->outputs[i].value] = true;
