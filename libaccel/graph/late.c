@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #include "graph.h"
@@ -114,31 +113,6 @@ static int set_pad(struct net *net, struct node *node, const uint32_t *in)
 	return 0;
 }
 
-/*
- * With scales, corners are aligned of a result whose size is not rounded: o (in - 1) /
- * (in s - 1), which is o over another scale (ONNX, Resize, align_corners).
- */
-static void align_unrounded(struct accel_resize_desc *d, const struct value *a)
-{
-	bool whole = true;
-	double size;
-	uint32_t i;
-
-	for (i = 0; i < a->rank; i++) {
-		size = (double)a->dims[i] * d->scale[i];
-		if (d->scale[i] != 1 && (size <= 1 || a->dims[i] < 2))
-			return;
-		whole = whole && size == floor(size);
-	}
-	if (whole)
-		return;
-	d->coord = ACCEL_COORD_ASYMMETRIC;
-	for (i = 0; i < a->rank; i++)
-		if (d->scale[i] != 1)
-			d->scale[i] = ((double)a->dims[i] * d->scale[i] - 1) /
-				      (double)(a->dims[i] - 1);
-}
-
 /* Sizes and scales, of which there is one at least; where both are, the sizes are rounded. */
 static int set_resize(struct net *net, struct node *node, const uint32_t *in)
 {
@@ -168,7 +142,8 @@ static int set_resize(struct net *net, struct node *node, const uint32_t *in)
 	if (!ret && count != n)
 		ret = net_fail(net, -EINVAL, node, "%u numbers for %u dimensions", count, n);
 	for (i = 0; i < n && !ret; i++) {
-		if (sizes && list[i] < 1)
+		/* Of nothing, nothing */
+		if (sizes && list[i] < !!a->dims[axes[i]])
 			return net_fail(net, -EINVAL, node, "a size of %" PRId64, list[i]);
 		if (scales && !(scale[i] > 0 && scale[i] < 65536))
 			return net_fail(net, -EINVAL, node, "a scale of %g", scale[i]);
@@ -178,8 +153,6 @@ static int set_resize(struct net *net, struct node *node, const uint32_t *in)
 		d->d.dims[axes[i]] = sizes ? list[i] :
 				     (int64_t)((double)a->dims[axes[i]] * scale[i]);
 	}
-	if (!ret && !sizes && d->coord == ACCEL_COORD_ALIGN_CORNERS)
-		align_unrounded(d, a);
 	return ret;
 }
 

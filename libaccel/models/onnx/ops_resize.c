@@ -426,8 +426,7 @@ static bool has_places(const struct import *im, const struct accel_resize_desc *
 	return d->coord >= ACCEL_COORD_COUNT ||
 	       (type >= ACCEL_HOST_S64 && type != ACCEL_HOST_BOOL) ||
 	       (type == ACCEL_S32 && d->func == ACCEL_RESIZE_LINEAR) ||
-	       (d->coord == ACCEL_COORD_ALIGN_CORNERS && !sizes &&
-		d->func != ACCEL_RESIZE_CUBIC && is_rounded(im));
+	       (d->coord == ACCEL_COORD_ALIGN_CORNERS && !sizes && is_rounded(im));
 }
 
 /* A dimension at a time; what is outside of a region is a number. */

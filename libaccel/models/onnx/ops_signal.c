@@ -285,7 +285,9 @@ static int dft(struct import *im, uint32_t arg)
 	if (im_input(im, 1)->here)
 		length = lone(im, v_in(im, 1));
 	else if (half && inverse)
-		length = v_with(im, ACCEL_BINARY_MUL, v_with(im, ACCEL_BINARY_ADD, length, -1), 2);
+		length = v_with(im, ACCEL_BINARY_MAX,
+				v_with(im, ACCEL_BINARY_MUL,
+				       v_with(im, ACCEL_BINARY_ADD, length, -1), 2), 0);
 	from = bins_of(im, length, half && inverse);
 	bins = bins_of(im, length, half && !inverse);
 	/* All sizes are told: of no signals what is left is not. */

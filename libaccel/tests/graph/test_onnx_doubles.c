@@ -536,14 +536,15 @@ static void test_cubic(void **arg)
 		const double a = exclude ? -0.5 : -0.75;
 
 		c = way / 4;
-		if (!sizes && c > 3)
+		if (!sizes && c > 4)
 			continue;
 		to = sizes ? 3 : 8;
 		s = sizes ? 3.0 / 5 : (double)scale;
 		for (i = 0; i < 2 * to; i++) {
 			const double o = (double)(i % to);
 
-			at = c == 1 ? o / s : c == 4 ? o * 4 / (double)(to - 1) :
+			/* Corners are those of 8.5 elements. */
+			at = c == 1 ? o / s : c == 4 ? o * 4 / (sizes ? 2 : 5 * s - 1) :
 			     c == 5 ? region[0] * 4 + o * span / (double)(to - 1) :
 			     (o + 0.5) / s - 0.5;
 			at += c == 2 ? (5 - (double)to / s) / 2 : 0;
@@ -569,6 +570,29 @@ static void test_cubic(void **arg)
 		t->bound = 0.00001;
 		GIVES(t, IO("y", F64, y, 2, to), IO("z", F32, single, 2, to));
 	}
+}
+
+/* Pictures and spectra of nothing: sizes that are known, that an input says, that follow from it */
+static void test_nothing(void **arg)
+{
+	static const float none[2];
+	struct tested *t = BEGIN(*arg, IO("x", F32, none, 0, 1, 2, 2),
+				 IO("bins", F32, none, 2, 0, 2),
+				 IO("late", S64, DIMS(0, 1, 4, 4), 4),
+				 CONST("known", S64, DIMS(0, 1, 4, 4), 4));
+	struct bytes n = op(NULL, "DFT", "bins", "signal");
+
+	ONE(t, NULL, "Resize", "x - - late", "a");
+	ONE(t, NULL, "Resize", "x - - known", "b");
+	attr_int(&n, "onesided", 1);
+	attr_int(&n, "inverse", 1);
+	add_op(t, &n);
+	GIVES(t, IO("a", F32, none, 0, 1, 4, 4), IO("b", F32, none, 0, 1, 4, 4),
+	      IO("signal", F32, none, 2, 0, 1));
+	t = BEGIN(*arg, { "x", F32, 2, { -1, 2 }, none, false, DIMS(1, 2) },
+		  IO("to", S64, DIMS(0, 2), 2));
+	ONE(t, NULL, "Resize", "x - - to", "y");
+	must_fail(t, -EINVAL, "a size of 0");
 }
 
 /* Numbers without dimensions stay such, of types that engines have and of others. */
@@ -642,7 +666,8 @@ int main(void)
 		TEST(test_vectors), TEST(test_elements), TEST(test_groups), TEST(test_misfits),
 		TEST(test_wide_padding), TEST(test_windows), TEST(test_blur),
 		TEST(test_attention), TEST(test_clip), TEST(test_cubic), TEST(test_numbers),
-		TEST(test_no_dims), TEST(test_resized_exactly), TEST(test_scales),
+		TEST(test_nothing), TEST(test_no_dims), TEST(test_resized_exactly),
+		TEST(test_scales),
 	};
 
 	return cmocka_run_group_tests_name("onnx_doubles", tests, NULL, NULL);
