@@ -521,7 +521,7 @@ const struct ctl_command ctl_commands[] = {
 		.complete = CTL_COMPLETE_FILE,
 		.summary = "run an ONNX file",
 		.text = "Compiles a model for the device and runs it once, and then --repeat times with timing. Inputs come from files: arrays, or pictures, which are resized to the input's size; inputs without a file are random. With --golden each output is compared with out.NAME, including its dimensions; for outputs of at least 200000 elements the file may have every 97th. out.greedy is a continuation of the first row by the most probable tokens. Custom operators come from the shared objects of --op, which have a function accel_operators_init. The exit status is 8 if the error of an output exceeds --tolerance.",
-		OPTIONS(model_run_tables, model_opts, model_init),
+		OPTIONS(model_run_tables, model_opts, model_run_init),
 		.run = cmd_model_run,
 	},
 	{

@@ -44,7 +44,7 @@
  * @bgr: blue first
  * @pictures: model whose words on pictures count; NULL: the one that is run
  * @golden: file of inputs and right outputs
- * @tolerance: largest error, as a share of the largest output
+ * @tolerance: largest error, as a share of the largest output; run: NAN, as the model says
  * @out: file for the outputs
  * @top: largest elements that are shown
  * @labels: file of their names
@@ -162,6 +162,7 @@ extern const struct ctl_opt model_onto_table[];
 extern const char *const model_weight_types[];
 
 void model_init(void *data);
+void model_run_init(void *data);
 void model_profile_init(void *data);
 void model_bench_init(void *data);
 void model_quantize_init(void *data);
@@ -273,11 +274,13 @@ int inputs_set(struct session *s);
  * struct verdict - an output beside what it should be
  * @max_abs: largest error
  * @max_rel: the same, as a share of the largest number
+ * @most: what that may be
  * @wrong: why they cannot be compared, or NULL
  */
 struct verdict {
 	double max_abs;
 	double max_rel;
+	double most;
 	const char *wrong;
 };
 

@@ -2,6 +2,7 @@
 /*
  * Options of the model commands, for the command table.
  */
+#include <math.h>
 #include "model.h"
 
 #define OPT(member)	offsetof(struct model_opts, member)
@@ -80,7 +81,8 @@ const struct ctl_opt model_input_table[] = {
 
 const struct ctl_opt model_run_table[] = {
 	{ "tolerance", 0, CTL_REAL, 0, OPT(tolerance), .arg = "ERROR",
-	  .help = "largest error, relative to the largest number of an output (0.001)" },
+	  .help = "largest error, relative to the largest number of an output (0.001; 0.1 if the model has operators that quantise activations)",
+	},
 	{ "repeat", 'r', CTL_UINT, 0, OPT(repeat), 1, 1000000, .arg = "COUNT",
 	  .help = "number of measured runs, after a warm-up run (1)" },
 	{ "out", 'o', CTL_STRING, CTL_COMPLETE_FILE, OPT(out), .arg = "FILE",
@@ -216,6 +218,14 @@ void model_init(void *data)
 	o->percentile = 99.99;
 	o->with_level = 4;
 	o->with_dtype = MODEL_SAME;
+}
+
+void model_run_init(void *data)
+{
+	struct model_opts *o = data;
+
+	model_init(o);
+	o->tolerance = NAN;
 }
 
 /* Packed forms of models that are only tried are not used again. */
