@@ -29,6 +29,7 @@ void net_open(struct net *n, struct op_env *env, uint64_t seed, uint32_t seqs)
 	n->env = env;
 	n->c.rng = seed;
 	n->c.ctx = env->ctx;
+	n->c.import = env->turn;
 	n->seqs = seqs;
 	assert_int_equal(accel_job_create(env->ctx, NULL, &n->job), 0);
 }
@@ -68,7 +69,7 @@ static struct net_node *add_node(struct net *n, enum net_kind kind, uint32_t row
 	};
 	assert_true(x->v && x->w && x->r && x->b && x->moved);
 	x->t = accel_tensor_2d(NULL, ACCEL_F32, rows, cols);
-	assert_int_equal(accel_bo_create(n->env->ctx, 4 * count, NULL, &x->t.bo), 0);
+	x->t.bo = op_bo(&n->c, 4 * count);
 	return x;
 }
 

@@ -123,6 +123,8 @@ enum op_style {
 	OP_STYLES
 };
 
+/* Zeroed memory, for the caller to unref: imported, where the case says so and there is room. */
+struct accel_bo *op_bo(struct op_case *c, uint64_t bytes);
 void op_tensor(struct op_case *c, struct accel_tensor *t, uint32_t dtype,
 	       uint32_t rank, const int64_t *dims, enum op_style style);
 /* A tensor of blocks along @along: dense, or with blocks between, mirrored, repeated. */

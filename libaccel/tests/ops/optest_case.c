@@ -70,19 +70,23 @@ static struct accel_bo *import_bo(struct op_case *c, uint64_t bytes)
 	return bo;
 }
 
-static struct accel_bo *new_bo(struct op_case *c, uint64_t bytes)
+struct accel_bo *op_bo(struct op_case *c, uint64_t bytes)
 {
 	struct accel_error e = ACCEL_ERROR_INIT;
 	struct accel_bo *bo = import_bo(c, bytes ? bytes : 1);
 
-	assert_true(c->bo_count < OP_MAX_BOS);
 	if (!bo && accel_bo_create(c->ctx, bytes ? bytes : 1, NULL, &bo)) {
 		accel_ctx_get_error(c->ctx, &e);
 		fail_msg("a buffer of %llu bytes: %s", (unsigned long long)bytes,
 			 e.text);
 	}
-	c->bos[c->bo_count++] = bo;
 	return bo;
+}
+
+static struct accel_bo *new_bo(struct op_case *c, uint64_t bytes)
+{
+	assert_true(c->bo_count < OP_MAX_BOS);
+	return c->bos[c->bo_count++] = op_bo(c, bytes);
 }
 
 static float random_float(struct op_case *c)
