@@ -46,7 +46,7 @@ $(foreach t,$(libaccel-tests),$(eval $(t)-ldlibs := -lpthread -lm))
 $(foreach t,$(libaccel-tests),$(eval $(t)-env := CMOCKA_MESSAGE_OUTPUT=TAP))
 # Under sanitizers operations run on the device that takes all of them, with the best kernels; levels-asan has the others. Of
 # cases one of four is run there, one of eight under the thread sanitizer, also of what else asks guest.h. Without sanitizers what goes over all levels of kernels and
-# all chips runs each case on every other one of them, on neighbours the other cases. All of them for "make proof" (ALL=1).
+# all chips runs each case with every other level, on neighbours the other cases, and on one of the chips. All of them for "make proof" (ALL=1).
 sanitized-env := $(if $(ALL),,$(if $(filter asan,$(VARIANT)),ACCEL_TEST_EVERY=4)$(if $(filter tsan,$(VARIANT)),ACCEL_TEST_EVERY=8))
 level-by-level := $(op-tests) libaccel/tests/test_fast libaccel/tests/ops/test_rows
 $(foreach t,$(libaccel-tests),$(eval $(t)-env += $(sanitized-env)))

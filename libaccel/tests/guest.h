@@ -45,17 +45,23 @@ static inline unsigned long test_every(void)
 }
 
 /*
- * Is the case with this number left out? By its bits, all of which decide: tables are as regular
- * as numbers. Each @turn, of a device or a level of kernels, has others; so many of them have all.
+ * Is the case with this number left out, where one of @every is run? By its bits, all of which
+ * decide: tables are as regular as numbers. Each @turn, of a device or a level of kernels, has
+ * others; so many of them have all.
  */
-static inline bool test_left_out(unsigned long long number, unsigned int turn)
+static inline bool test_not_of(unsigned long every, unsigned long long number, unsigned int turn)
 {
 	number ^= number >> 33;
 	number *= 0xff51afd7ed558ccdull;
 	number ^= number >> 33;
 	number *= 0xc4ceb9fe1a85ec53ull;
 	number ^= number >> 33;
-	return (number % test_every() + turn) % test_every();
+	return (number % every + turn) % every;
+}
+
+static inline bool test_left_out(unsigned long long number, unsigned int turn)
+{
+	return test_not_of(test_every(), number, turn);
 }
 
 /*

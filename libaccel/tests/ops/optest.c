@@ -404,7 +404,7 @@ int op_run(struct op_env *env, op_build_fn *build, const void *arg, uint64_t see
 	uint32_t i;
 
 	if (only ? strtoull(only, NULL, 0) != seed :
-		   !env->counted && test_left_out(env->seen++, env->turn))
+		   !env->counted && test_not_of(env->every, env->seen++, env->turn))
 		return 0;
 	describe_case(env, seed, what, where, sizeof(where));
 	if (getenv("ACCEL_TEST_TRACE"))
@@ -519,6 +519,7 @@ static int open_env(struct op_env *env, const char *name, const char *kernels)
 	snprintf(env->name, sizeof(env->name), "%s", name);
 	snprintf(env->kernels, sizeof(env->kernels), "%s", kernels);
 	env->small = test_small();
+	env->every = test_every();
 	if (*kernels)
 		setenv("ACCEL_SW_KERNELS", kernels, 1);
 	else
@@ -662,11 +663,16 @@ int op_main(const struct op_test *tests, uint32_t count)
 		printf("1..0\nBail out! %s cannot be opened\n", only);
 		goto out;
 	}
-	for (i = 0; !only && i < ARRAY_SIZE(chips); i++)
-		if (open_env(&envs[n++], chips[i], "")) {
+	for (i = 0; !only && i < ARRAY_SIZE(chips); i++, n++) {
+		if (open_env(&envs[n], chips[i], "")) {
 			printf("1..0\nBail out! %s cannot be opened\n", chips[i]);
+			n++;
 			goto out;
 		}
+		/* They have the same kernels: each case on one of them, unless all are asked for. */
+		if (envs[n].every > 1 && envs[n].every < ARRAY_SIZE(chips))
+			envs[n].every = ARRAY_SIZE(chips);
+	}
 	ret = run_all(envs, n, tests, count);
 out:
 	for (i = 0; i < n; i++)

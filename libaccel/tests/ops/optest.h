@@ -43,7 +43,8 @@
  * @team: contexts of in-process devices that differ in the number of threads: bits are
  *	the same, or NULL
  * @team_dev: their devices
- * @turn: its number, see test_left_out()
+ * @turn: its number, see test_not_of()
+ * @every: of its cases one of so many is run, see test_every()
  * @counted: as many as the environment says: none is left out
  * @cases: operations that ran
  * @refused: operations that the chip does not have
@@ -62,6 +63,7 @@ struct op_env {
 	struct accel_ctx *team[OP_TEAMS];
 	struct accel_device *team_dev[OP_TEAMS];
 	uint32_t turn;
+	unsigned long every;
 	bool counted;
 	uint64_t cases;
 	uint64_t refused;
