@@ -669,7 +669,7 @@ int op_main(const struct op_test *tests, uint32_t count)
 			n++;
 			goto out;
 		}
-		/* They have the same kernels: each case on one of them, unless all are asked for. */
+		/* They have the same kernels: each case on one, unless all are wanted. */
 		if (envs[n].every > 1 && envs[n].every < ARRAY_SIZE(chips))
 			envs[n].every = ARRAY_SIZE(chips);
 	}

@@ -624,7 +624,8 @@ static void test_along(struct op_env *env)
 					round ? (int)(v % 3) + 1 : v & 1 ? ACCEL_U8 : ACCEL_S8,
 					right[i], ACCEL_F32,
 					/* Long sums: few rows and more than those */
-					depth[k] > 2000 && (v + k) % 3 == 2 ? 11 : rows[(v + k) % 3],
+					depth[k] > 2000 && (v + k) % 3 == 2 ? 11 :
+					rows[(v + k) % 3],
 					v & 2 ? 64 : 45, depth[k],
 					.a_quant = v & 8 ? ACCEL_QUANT_GROUP : ACCEL_QUANT_CHANNEL,
 					/* Weights by numbers always have scales. */
