@@ -610,13 +610,22 @@ __u64 client_bind_handle(struct client *c, __u32 handle, __u64 size, __u32 flags
 	return va;
 }
 
-void client_buf(struct client *c, struct buf *b, __u64 size)
+void client_buf_repeated(struct client *c, struct buf *b, __u64 size, unsigned int times)
 {
+	unsigned int i;
+
 	size = (size + PAGE - 1) & ~(PAGE - 1);
 	b->size = size;
 	b->handle = bo_create(c->fd, size, 0);
 	b->map = bo_map(c->fd, b->handle, size);
-	b->va = client_bind_handle(c, b->handle, size, 0);
+	b->va = client_va(c, size * times);
+	for (i = 0; i < times; i++)
+		vm_map(c->fd, c->vm, b->handle, 0, b->va + i * size, size, 0);
+}
+
+void client_buf(struct client *c, struct buf *b, __u64 size)
+{
+	client_buf_repeated(c, b, size, 1);
 }
 
 void client_free(struct client *c, struct buf *b)

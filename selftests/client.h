@@ -208,6 +208,8 @@ void client_close(struct client *c);
 /** client_va - a range of addresses that is not in use, with an unmapped page on both sides */
 __u64 client_va(struct client *c, __u64 size);
 void client_buf(struct client *c, struct buf *b, __u64 size);
+/** client_buf_repeated - a buffer mapped many times in succession: for tasks that repeat */
+void client_buf_repeated(struct client *c, struct buf *b, __u64 size, unsigned int times);
 void client_free(struct client *c, struct buf *b);
 /** client_bind_handle - map all of a buffer somewhere, return where */
 __u64 client_bind_handle(struct client *c, __u32 handle, __u64 size, __u32 flags);

@@ -116,13 +116,13 @@ struct wild {
 /* A job that writes for long, to a buffer and to user memory by turns. */
 static void wild_start(struct lost_fixture *self, struct wild *w, __u32 timeout_ms)
 {
-	const unsigned int n = 16384;
+	const unsigned int n = 512, times = 32;
 	unsigned int i;
 	__u32 handle;
 	__u64 va;
 
 	client_open_named(&w->c, self->in.node);
-	client_buf(&w->c, &w->tasks, (__u64)n * UMA_TASK_SIZE);
+	client_buf_repeated(&w->c, &w->tasks, (__u64)n * UMA_TASK_SIZE, times);
 	client_buf(&w->c, &w->dst, WILD_SIZE);
 	w->user = mmap(NULL, WILD_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_TRUE(w->user != MAP_FAILED);
@@ -132,7 +132,7 @@ static void wild_start(struct lost_fixture *self, struct wild *w, __u32 timeout_
 	for (i = 0; i < n; i++)
 		task_fill(&w->tasks.task[i], UMA_DTYPE_U8, i & 1 ? va : w->dst.va, WILD_SIZE, 0x44);
 	w->queue = queue_create_timeout(w->c.fd, w->c.vm, UMA_ENGINE_GPU, 0, timeout_ms);
-	client_start(&w->c, w->queue, w->tasks.va, n);
+	client_start(&w->c, w->queue, w->tasks.va, n * times);
 	/* It has begun once it has written to both. */
 	while (__atomic_load_n(&w->dst.u8[0], __ATOMIC_RELAXED) != 0x44 ||
 	       __atomic_load_n((__u8 *)w->user, __ATOMIC_RELAXED) != 0x44)

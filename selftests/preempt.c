@@ -20,6 +20,8 @@
 
 /* Many, so that what a test does meanwhile may take a minute. */
 #define TASKS	1024u
+/* All do the same: these are in memory, and repeated. */
+#define TASKS_IN_MEMORY	64u
 /* That many have had slices enough. */
 #define SOME	10u
 #define WORDS	16u
@@ -96,13 +98,14 @@ static void longjob_open(struct longjob *l, struct preempt_fixture *self)
 
 	l->node = self->in.node;
 	client_open_named(&l->c, l->node);
-	client_buf(&l->c, &l->tasks, (TASKS * UMA_TASK_SIZE + PAGE - 1) & ~(PAGE - 1));
+	client_buf_repeated(&l->c, &l->tasks, TASKS_IN_MEMORY * UMA_TASK_SIZE,
+			    TASKS / TASKS_IN_MEMORY);
 	client_buf(&l->c, &l->data, PAGE);
 	for (i = 0; i < WORDS; i++) {
 		l->data.f32[i] = 0;
 		l->data.f32[WORDS + i] = (float)(i + 1);
 	}
-	for (i = 0; i < TASKS; i++)
+	for (i = 0; i < TASKS_IN_MEMORY; i++)
 		task_add(&l->tasks.task[i], l->data.va, l->data.va + WORDS * sizeof(float));
 	l->queue = queue_create(l->c.fd, l->c.vm, self->engine);
 }
@@ -948,7 +951,7 @@ TEST_F(preempt, address_space_waited_for)
 	few_address_spaces(self, "2");
 	longjob_open(&l, self);
 	longjob_open(&busy, self);
-	for (i = 0; i < TASKS; i++)
+	for (i = 0; i < TASKS_IN_MEMORY; i++)
 		task_nop(&busy.tasks.task[i]);
 	longjob_start(&l);
 	busy.queue = queue_create(busy.c.fd, busy.c.vm, self->engine ? 0 : 1);
@@ -979,8 +982,8 @@ TEST_F(preempt, address_space_shared)
 
 	few_address_spaces(self, "1");
 	longjob_open(&l, self);
-	client_buf(&l.c, &nops, l.tasks.size);
-	for (i = 0; i < TASKS; i++)
+	client_buf_repeated(&l.c, &nops, l.tasks.size, TASKS / TASKS_IN_MEMORY);
+	for (i = 0; i < TASKS_IN_MEMORY; i++)
 		task_nop(&nops.task[i]);
 	longjob_start(&l);
 	queue = queue_create(l.c.fd, l.c.vm, self->engine ? 0 : 1);
