@@ -36,7 +36,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 top=$(cd "$here/../.." && pwd)
 
 kernel=stock modules='' load=1 user=root smp=2 mem='' limit='' shell=0 name='' results='' append=''
-accel=${UMA_ACCEL:-tcg} quiet=0 clock=real
+accel=${UMA_ACCEL:-tcg} quiet=0 clock=real own=''
 adds=() bins=() envs=() allows=() kmods=(vgem 9p 9pnet_virtio configfs governor_simpleondemand)
 
 die() { printf 'run.sh: %s\n' "$*" >&2; exit 125; }
@@ -110,53 +110,51 @@ mkdir -p "$root"/{bin,sbin,usr/bin,usr/sbin,usr/lib,lib,lib64,dev,proc,sys,tmp,e
 mkdir -p "$root/home/tester" "$root/home/other" "$share"
 chmod 1777 "$root/tmp" "$root/var/tmp"
 cp "$(command -v busybox)" "$root/bin/busybox"
-for b in $(busybox --list); do
-	case $b in
-	busybox|dpkg|dpkg-deb|rpm|bash) ;;
-	reboot|halt|poweroff|init|mdev|modprobe|insmod|rmmod|lsmod|depmod) ln -s ../bin/busybox "$root/sbin/$b" ;;
-	*) ln -s busybox "$root/bin/$b" ;;
-	esac
-done
+ln -s busybox "$root/bin/sh"
+ln -s ../bin/busybox "$root/sbin/modprobe"
 
-# Paths that are links on a merged /usr are real directories here; a file goes where its name says. What is
-# only for debuggers stays here: it was most of what the machine unpacks. The names of a library are one file.
-declare -A have placed
-copy_file() {
-	local src=$1 to=$root$2 magic='' id
-	id=$(stat -L -c %d:%i "$src")
-	if [ -n "${placed[$id]:-}" ]; then
-		ln -f "${placed[$id]}" "$to"
-		return
-	fi
-	rm -f "$to"
-	IFS= read -r -n 4 -d '' magic <"$src" || true
-	if [ "$magic" != $'\x7fELF' ] || ! strip --strip-debug -p -o "$to" "$src" 2>/dev/null; then
-		cp -pL "$src" "$to"
-	fi
-	placed[$id]=$to
-}
-
-copy_libs() {
-	local lib
-	for lib in $(ldd "$1" 2>/dev/null | awk '$2 == "=>" && $3 ~ /^\// { print $3 } $1 ~ /^\// { print $1 }'); do
-		case $lib in "$top"/*) continue ;; esac
-		[ -z "${have[$lib]:-}" ] || continue
-		have[$lib]=1
-		install -D "$lib" "$root$lib"
-	done
-}
+# What is to be copied is collected, and then copied a directory at a time: a process or more for each file took longer
+# than the machine's start. init makes the links to busybox. Paths that are links on a merged /usr are real directories
+# here; a file goes where its name says.
+declare -A into
+programs=()
 
 copy_one() {
-	local src=$1 dest=$2 f
-	mkdir -p "$(dirname "$root$dest")"
+	local src=$1 dest=$2 link
 	if [ -d "$src" ]; then
 		mkdir -p "$root$dest"
 		cp -aL "$src/." "$root$dest/"
-		while IFS= read -r f; do copy_libs "$f"; done < <(find -L "$src" -type f -perm /111)
-	else
-		copy_file "$src" "$dest"
-		copy_libs "$src"
+		mapfile -O "${#programs[@]}" -t programs < <(find -L "$src" -type f -perm /111)
+		return
 	fi
+	[ -d "$root${dest%/*}" ] || mkdir -p "$root${dest%/*}"
+	# The names of a library are one file.
+	if [ -L "$src" ] && link=$(readlink "$src") && [[ " ${adds[*]} " == *" ${src%/*}/$link:"* ]]; then
+		ln -sf "$link" "$root$dest"
+		return
+	fi
+	programs+=("$src")
+	if [ "${src##*/}" = "${dest##*/}" ]; then
+		into[${dest%/*}]+=$src$'\n'
+	else
+		cp -pL "$src" "$root$dest"
+	fi
+}
+
+# What is only for debuggers stays here: it was most of what the machine unpacks.
+copy_all() {
+	local dir
+	for dir in "${!into[@]}"; do
+		printf %s "${into[$dir]}" | sort -u | xargs -d '\n' cp -pL -t "$root$dir"
+	done
+	# One of those that need the same stands for all of them.
+	mapfile -t libs < <(readelf -d "${programs[@]}" 2>/dev/null |
+		awk 'function one() { if (needs && !seen[needs]++) print file }
+			/^File: / { one(); file = substr($0, 7); needs = "" } /NEEDED/ { needs = needs $NF } END { one() }' |
+		xargs -d '\n' ldd 2>/dev/null |
+		awk -v top="$top/" '$2 == "=>" { $1 = $3 } $1 ~ /^\/[^:]*$/ && index($1, top) != 1 { print $1 }' | sort -u)
+	cp -L --parents -t "$root" "${libs[@]}"
+	find "$root/uma" -type f -perm /111 -exec strip --strip-debug -p {} + 2>/dev/null || true
 }
 
 copy_bin() {
@@ -169,7 +167,6 @@ copy_bin bash
 ln -sf "$(command -v bash)" "$root/bin/bash" 2>/dev/null || true
 [ "$(command -v bash)" != /bin/bash ] || cp -pL /bin/bash "$root/bin/bash"
 copy_bin setpriv
-mkdir -p "$root/usr/bin"
 ln -sf ../../bin/busybox "$root/usr/bin/env"
 for b in "${bins[@]}"; do
 	copy_bin "$b"
@@ -206,8 +203,9 @@ if [ $shell = 1 ]; then
 		echo "echo 'log is in build/vm/$name.log; what you leave in /results, in ${results#"$top"/}.'"
 	} >"$root/etc/shellrc"
 fi
+copy_all
 # The dynamic loader caches nothing here: list the directories that libraries came from.
-libpath=$(for l in "${!have[@]}"; do dirname "$l"; done | sort -u | paste -sd:)
+libpath=$(printf '%s\n' "${libs[@]%/*}" | sort -u | paste -sd:)
 
 # --- modules ----------------------------------------------------------------------------------------------------
 
@@ -219,38 +217,39 @@ for f in modules.builtin modules.builtin.modinfo modules.order; do
 done
 
 want=("${kmods[@]}")
-own=()
 if [ -n "$modules" ]; then
-	for ko in "$modules"/*.ko; do
-		[ -f "$ko" ] || die "--modules $modules: no *.ko there"
-		[ "$(modinfo -F vermagic "$ko" | cut -d' ' -f1)" = "$rel" ] ||
-			die "$ko is for $(modinfo -F vermagic "$ko" | cut -d' ' -f1), not $rel"
-		cp "$ko" "$kdest/extra/"
-		own+=("$(basename "$ko" .ko)")
-		IFS=, read -ra deps < <(modinfo -F depends "$ko") || true
-		want+=("${deps[@]}")
+	ours=("$modules"/*.ko)
+	[ -f "${ours[0]}" ] || die "--modules $modules: no *.ko there"
+	[ "$(modinfo -F vermagic "${ours[@]}" | cut -d ' ' -f 1 | sort -u)" = "$rel" ] ||
+		die "$modules is for $(modinfo -F vermagic "${ours[@]}" | cut -d ' ' -f 1 | sort -u), not $rel"
+	cp "${ours[@]}" "$kdest/extra/"
+	ours=("${ours[@]##*/}")
+	own=" ${ours[*]%.ko} "
+	for m in $(modinfo -F depends "$modules"/*.ko | tr , ' '); do
+		[[ $own == *" $m "* ]] || want+=("$m")
 	done
 fi
-for m in "${want[@]}"; do
-	case " ${own[*]:-} " in *" $m "*) continue ;; esac
-	# Built in, or not there at all: what needs it will say so.
-	modprobe -d "$kmodules" -S "$rel" --show-depends "$m" 2>/dev/null |
-		awk '$1 == "insmod" { print $2 }' || true
-done | sort -u >"$work/kmods"
+# Built in, or not there at all: what needs it will say so.
+{ modprobe -d "$kmodules" -S "$rel" -a --show-depends "${want[@]}" 2>/dev/null || true; } |
+	awk '$1 == "insmod" { print $2 }' | sort -u >"$work/kmods"
 while IFS= read -r ko; do
+	file=${ko##*/}
 	case $ko in
-	*.ko.xz) xz -dc "$ko" >"$kdest/kernel/$(basename "$ko" .xz)" ;;
-	*.ko.zst) zstd -qdc "$ko" >"$kdest/kernel/$(basename "$ko" .zst)" ;;
+	*.ko.xz) xz -dc "$ko" >"$kdest/kernel/${file%.xz}" ;;
+	*.ko.zst) zstd -qdc "$ko" >"$kdest/kernel/${file%.zst}" ;;
 	*) cp "$ko" "$kdest/kernel/" ;;
 	esac
 done <"$work/kmods"
+# Ours are loaded again and again, and most of them is for debuggers. Of the kernel's own the signatures go, too, each of which
+# takes the machine as long to verify as half of a test.
+strip --strip-debug -p "$kdest"/*/*.ko
 depmod -b "$root" "$rel" 2>"$work/depmod" || die "depmod: $(cat "$work/depmod")"
 
 # --- what it does there -----------------------------------------------------------------------------------------
 
 install -m 755 "$here/init" "$root/init"
 {
-	echo "LOAD=$load OWN=$(printf '%q' "${own[*]:-}") RUNAS=$user LIMIT=$limit INTERACTIVE=$shell"
+	echo "LOAD=$load OWN=$(printf '%q' "$own") RUNAS=$user LIMIT=$limit INTERACTIVE=$shell"
 	[ $shell = 0 ] || echo "TTYSIZE=$(printf '%q' "$(stty size 2>/dev/null || echo 24 80)")"
 	echo "export SETPRIV=$(command -v setpriv)"
 	echo "export LD_LIBRARY_PATH=$libpath"
