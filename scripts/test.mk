@@ -14,7 +14,7 @@
 #: vectors       ONNX's operator vectors, with a table by operator in build/results
 #: dnnl          convolutions, pools, norms against another library
 #: bats          the command line, on this machine;  bats-asan: small models with it and sanitizers
-#: modcheck      modules for both test kernels, W=1 and sparse: no warning
+#: modcheck      modules for both test kernels, W=1, and sparse for those that it knows: no warning
 #: vm-stock      in the VM, Debian's 6.12 kernel: kselftests, command line, lifecycle
 #: vm-debug      in the VM, newest kernel with checkers: what finds most there, KUnit, a search for leaks; ALL=1: as vm-stock
 #:               (both: T=<pattern> only tests whose path has it; ONLY=kselftest only the kselftests)
