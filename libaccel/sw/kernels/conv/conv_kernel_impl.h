@@ -27,6 +27,7 @@
  */
 #include <stdbool.h>
 #include "conv_kernel.h"
+#include "libaccel/sw/kernels/vec/special.h"
 
 #ifdef CONV_TAIL
 #define CONV_HAS_TAIL		1
@@ -128,8 +129,8 @@ ALWAYS void conv_block_ask(const struct conv_block *g, const uint8_t *res, const
 			_mm_prefetch(res + n, _MM_HINT_T0);
 }
 
-ALWAYS uint32_t conv_block_do(const struct conv_block *g, const uint32_t mr, const uint32_t nv,
-			      const bool skips)
+SPECIAL uint32_t conv_block_do(const struct conv_block *g, const uint32_t mr, const uint32_t nv,
+			       const bool skips)
 {
 	const uint32_t share = (nv + 1) / 2;
 	const int32_t *row = g->row_add;

@@ -21,6 +21,7 @@
 
 #include <immintrin.h>
 #include "depthwise.h"
+#include "libaccel/sw/kernels/vec/special.h"
 
 #define ALWAYS static inline __attribute__((always_inline))
 
@@ -231,8 +232,8 @@ ALWAYS void strip(struct strip *s, uint8_t *out, const uint32_t n, const uint32_
 }
 
 /* All rows of @n outputs from @x on, for channels from @ch on. */
-ALWAYS void group(struct strip *s, uint32_t ch, uint32_t vectors, uint32_t x, const uint32_t n,
-		  const uint32_t stride, const uint32_t kind)
+SPECIAL void group(struct strip *s, uint32_t ch, uint32_t vectors, uint32_t x, const uint32_t n,
+		   const uint32_t stride, const uint32_t kind)
 {
 	const struct dw_band *b = s->b;
 	const uint64_t es = b->in16 ? 2 : 4, ds = b->out16 ? 2 : 4;

@@ -9,6 +9,7 @@
 #include "epilogue.h"
 #include "libaccel/sw/kernels/vec/vec512.h"
 #include "libaccel/sw/kernels/vec/math.h"
+#include "libaccel/sw/kernels/vec/special.h"
 
 #define INLINE	static inline __attribute__((always_inline))
 #define ALL	((__mmask16)0xffff)
@@ -417,8 +418,8 @@ INLINE void float_columns(const struct block *k, uint32_t j, __mmask16 mask, uin
 }
 
 /* Copies the operands: otherwise the compiler must assume that stores change them. */
-INLINE void float_block(const struct block *from, uint32_t steps, const bool integer,
-			const bool act, const uint32_t dtype)
+SPECIAL void float_block(const struct block *from, uint32_t steps, const bool integer,
+			 const bool act, const uint32_t dtype)
 {
 	const struct fast_epi_block b = *from->b;
 	const struct fast_epi e = *from->e;

@@ -33,6 +33,8 @@
 #define MR		14
 #define MR_SINGLE	7
 #define FIRST		FAST_GEMM_FIRST
+#include "libaccel/sw/kernels/vec/special.h"
+
 #define INLINE		static inline __attribute__((always_inline))
 
 /* Unaligned load of a word. */
@@ -216,8 +218,8 @@ INLINE void ask_for_c(const struct fast_gemm_strip *s, const char *c, const uint
 }
 
 /* @count tiles from row @r on, the first of which is the strip's @tile-th. */
-INLINE void strip_tiles(const struct fast_gemm_strip *s, uint32_t r, uint32_t tile, uint32_t count,
-			__mmask16 mask, const uint32_t mr, const uint32_t nv)
+SPECIAL void strip_tiles(const struct fast_gemm_strip *s, uint32_t r, uint32_t tile, uint32_t count,
+			 __mmask16 mask, const uint32_t mr, const uint32_t nv)
 {
 	const char *a = (const char *)s->a + r * s->a_ms;
 	const int32_t *init = s->init ? s->init + r : NULL;

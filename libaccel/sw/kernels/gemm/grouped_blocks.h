@@ -335,7 +335,7 @@ V_INLINE void end_group(const struct words_to *to, const uint8_t *a, int s, vf s
 }
 
 /* Blocks of VL columns for all rows, without storing expanded words of B. */
-V_INLINE void few_blocks(const struct grouped_call *g, const uint32_t dtype, const int mr)
+SPECIAL void few_blocks(const struct grouped_call *g, const uint32_t dtype, const int mr)
 {
 	const bool mins = dtype == UMA_DTYPE_Q4_1 || dtype == UMA_DTYPE_Q4_K;
 	const uint32_t k = part_of_block(dtype), own = dtype == UMA_DTYPE_Q6_K ? 16 : 32;

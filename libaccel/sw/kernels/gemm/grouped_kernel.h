@@ -7,9 +7,10 @@
  * for 6 rows. Loads for a multiply-add: 1 / MR of B, 1 / 2 of A.
  */
 #include "grouped.h"
+#include "libaccel/sw/kernels/vec/special.h"
 
 /* Unrolled loop with a constant count */
-#define for_each_below(i, from, n)	_Pragma("GCC unroll 16") for (int i = (from); i < (n); i++)
+#define for_each_below(i, from, n)	SPECIAL_LOOP(16) for (int i = (from); i < (n); i++)
 
 V_INLINE vi start(const uint8_t *at)
 {
@@ -35,7 +36,7 @@ V_INLINE void group_sums(const uint8_t *const *a, const uint8_t *b, uint32_t wor
 	}
 }
 
-V_INLINE void grouped(const struct grouped_call *g, const int mr, const enum grouped_way way)
+SPECIAL void grouped(const struct grouped_call *g, const int mr, const enum grouped_way way)
 {
 	const bool zeros = way == GROUPED_ZEROS;
 	const uint8_t *a[MR], *b = g->b;

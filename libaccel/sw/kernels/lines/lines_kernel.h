@@ -8,6 +8,7 @@
  */
 #include "lines.h"
 #include "libaccel/sw/kernels/vec/math.h"
+#include "libaccel/sw/kernels/vec/special.h"
 
 #define BLOCK		(4u * VL)
 #define EACH		_Pragma("GCC unroll 4") for (int j = 0; j < 4; j++)
@@ -58,7 +59,7 @@ V_INLINE void load_type(vf x[4], const struct line_form *f, uint32_t dtype, cons
 	}
 }
 
-V_INLINE void load_block(vf x[4], const struct line_form *f, const void *from)
+SPECIAL void load_block(vf x[4], const struct line_form *f, const void *from)
 {
 	load_type(x, f, f->dtype, from);
 }
@@ -135,7 +136,7 @@ V_INLINE void store_type(void *to, const struct line_form *f, uint32_t dtype, vf
 	}
 }
 
-V_INLINE void store_block(void *to, const struct line_form *f, vf x[4])
+SPECIAL void store_block(void *to, const struct line_form *f, vf x[4])
 {
 	store_type(to, f, f->dtype, x);
 }
@@ -213,7 +214,7 @@ V_INLINE vf is_true(vf x)
 }
 
 /* The functions of has_step(), as defined by the model. */
-V_INLINE void run_step(vf x[4], uint32_t func, const struct line_step *s, const vf y[4])
+SPECIAL void run_step(vf x[4], uint32_t func, const struct line_step *s, const vf y[4])
 {
 	const vf p0 = v_set(s->p[0]), p1 = v_set(s->p[1]), p2 = v_set(s->p[2]);
 
@@ -309,8 +310,8 @@ V_INLINE uint32_t common_part(uint32_t n, uint32_t dtype)
 }
 
 /* Runs the steps of a map of one type if they match the constants. */
-V_INLINE bool common(const struct line_map *m, uint8_t *const *at, uint32_t n, uint32_t dtype,
-		     uint32_t f0, uint32_t f1, uint32_t f2)
+SPECIAL bool common(const struct line_map *m, uint8_t *const *at, uint32_t n, uint32_t dtype,
+		    uint32_t f0, uint32_t f1, uint32_t f2)
 {
 	const uint32_t funcs[3] = { f0, f1, f2 }, step = BLOCK * size_of(dtype);
 	const uint32_t count = f0 == NO_STEP ? 0 : f1 == NO_STEP ? 1 : f2 == NO_STEP ? 2 : 3;

@@ -217,7 +217,7 @@ V_INLINE void few_column(const struct few_call *g, enum few_type type, uint32_t 
 			v_total(v_add(v_add(sum[i][0], sum[i][1]), v_add(sum[i][2], sum[i][3])));
 }
 
-V_INLINE void few_blocks(const struct few_call *g, enum few_type type, uint32_t m)
+SPECIAL void few_blocks(const struct few_call *g, enum few_type type, uint32_t m)
 {
 	uint32_t first, n;
 

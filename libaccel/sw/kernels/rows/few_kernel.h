@@ -14,6 +14,7 @@
 
 #include "few.h"
 #include "magic.h"
+#include "libaccel/sw/kernels/vec/special.h"
 
 /* Rows of B that are added at once */
 #define DEEP	4u
@@ -81,7 +82,7 @@ V_INLINE void few_deep(const struct few_call *g, enum few_type type, uint32_t m,
 	few_add(g, type, m, deep, k, rest, 0, g->c + j);
 }
 
-V_INLINE void few_along_n(const struct few_call *g, enum few_type type, uint32_t m)
+SPECIAL void few_along_n(const struct few_call *g, enum few_type type, uint32_t m)
 {
 	uint32_t k;
 
@@ -163,7 +164,7 @@ V_INLINE void few_dots(const struct few_call *g, enum few_type type, uint32_t m,
 }
 
 /* Sums of as many columns as there are registers for */
-V_INLINE void few_along_k(const struct few_call *g, enum few_type type, uint32_t m)
+SPECIAL void few_along_k(const struct few_call *g, enum few_type type, uint32_t m)
 {
 	const uint32_t nv = m * 4 <= VL ? 4 : m * 2 <= VL ? 2 : 1;
 	uint32_t n;

@@ -284,7 +284,7 @@ V_INLINE void few_line_columns(const struct few_call *g, enum few_type type, uin
 				g->c[(first + i) * g->c_row + n + c] = v_total(total[c][i]);
 }
 
-V_INLINE void few_lines(const struct few_call *g, enum few_type type, uint32_t m)
+SPECIAL void few_lines(const struct few_call *g, enum few_type type, uint32_t m)
 {
 	const uint32_t rows = m < LINE_ROWS ? m : LINE_ROWS;
 	const uint32_t nc = rows * LINE_COLUMNS <= LINE_ROWS ? LINE_COLUMNS : VL == 16 ? 2 : 1;

@@ -13,6 +13,7 @@
  */
 #include "gemv.h"
 #include "magic.h"
+#include "libaccel/sw/kernels/vec/special.h"
 
 #ifndef HAS_TABLE
 #define HAS_TABLE	0
@@ -25,7 +26,7 @@
 #endif
 
 /* For a constant number of times */
-#define for_each_below(i, from, n)	_Pragma("GCC unroll 32") for (int i = (from); i < (n); i++)
+#define for_each_below(i, from, n)	SPECIAL_LOOP(32) for (int i = (from); i < (n); i++)
 
 /* Sums in flight that hide the latency of a multiply-add */
 #define IN_FLIGHT	8
@@ -237,7 +238,7 @@ V_INLINE int parts_of(int mr, int nv)
 	       mr * nv >= IN_FLIGHT / 4 ? 4 : IN_FLIGHT;
 }
 
-V_INLINE void product(const struct gemv_call *g, const int kind, const int mr, const int nv)
+SPECIAL void product(const struct gemv_call *g, const int kind, const int mr, const int nv)
 {
 	vf sum[GEMV_MR][GEMV_NV][IN_FLIGHT];
 
@@ -266,7 +267,7 @@ V_INLINE vf scales_of(const struct gemv_call *g, const uint8_t *row, int v, int 
 }
 
 /* The same with weights: the sums of a group are scaled when it ends. */
-V_INLINE void weights_product(const struct gemv_call *g, const int kind, const int mr, const int nv)
+SPECIAL void weights_product(const struct gemv_call *g, const int kind, const int mr, const int nv)
 {
 	const struct magic m = magic_of(is_bytes(kind) ? 8 : 4, is_bytes(kind) ? 2 : 4,
 					       g->is_signed, g->zero);
@@ -306,7 +307,7 @@ V_INLINE void weights_product(const struct gemv_call *g, const int kind, const i
  * elements of each side by side, which is how A is broadcast too. The sums of both
  * are put together in the end.
  */
-V_INLINE void half_product(const struct gemv_call *g, const int mr, const int nv)
+SPECIAL void half_product(const struct gemv_call *g, const int mr, const int nv)
 {
 	const uint64_t *a = g->a;
 	vf sum[GEMV_MR][GEMV_NV][2];
