@@ -19,10 +19,11 @@
 #define BLOCK_K		1024u
 /*
  * Maximum number of rows of a tile. Their bytes of A take most of the second-level cache: columns
- * are expanded once for each tile of rows.
+ * are expanded once for each tile of rows. To expand them and round them to bf16 takes as long as
+ * 100 rows of tiles, so as much is used as does not displace A.
  */
 #define TILE_ROWS	512u
-#define TILE_A(l2)	((l2) / 8 * 5)
+#define TILE_A(l2, bf16)	((l2) / 8 * ((bf16) ? 6 : 5))
 /* Maximum size of few rows in the order of their kernels */
 #define FEW_MAX		(1u << 20)
 /* Maximum size of the converted A */
@@ -330,6 +331,7 @@ static int grouped_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 	for (s.n0 = n0; s.n0 < end; s.n0 += nb) {
 		s.n = UMA_MIN(nb, end - s.n0);
 		s.wild = false;
+		s.found = false;
 		if (one_strip(r, &s, m0, m))
 			return -1;
 	}
@@ -402,7 +404,7 @@ static void cut(const struct fast_prog *f, struct grouped_plan *p, uint64_t batc
 	/* Sums of groups, and what else is read of a row */
 	const uint32_t metas = 1u + p->group_scales + p->mins + 2u * p->zeros;
 	const uint64_t row = p->meta + (p->bf16 ? 0 : 4ull * p->groups * metas);
-	const uint32_t rows = (uint32_t)(TILE_A(f->cpu->l2) / row);
+	const uint32_t rows = (uint32_t)(TILE_A(f->cpu->l2, p->bf16) / row);
 	uint32_t strips = gemm_count(p->n, nb), each;
 
 	p->tm = UMA_MIN(p->m, UMA_MAX(UMA_MIN(TILE_ROWS, rows), p->k->mr));

@@ -38,8 +38,11 @@ V_INLINE vi expand_word(vi q, uint32_t bits, uint32_t w, vi zero)
 
 GROUPED(1) GROUPED(2) GROUPED(3) GROUPED(4) GROUPED(5) GROUPED(6)
 
-/* Bytes @at and @at + 1 of each word as a word of bf16; @zero has 2^23 added. */
-V_INLINE vi scaled_word(vi q, const uint32_t at, vf zero, vf scale, vf min)
+/*
+ * Bytes @at and @at + 1 of each word as a word of bf16; @zero has 2^23 added. @folded: it has 2^15
+ * added instead, and @min is minus its product with @scale.
+ */
+V_INLINE vi scaled_word(vi q, const uint32_t at, vf zero, vf scale, vf min, const bool folded)
 {
 	const vi order = _mm512_setr_epi32(0x00100000, 0x00110001, 0x00120002, 0x00130003,
 					   0x00140004, 0x00150005, 0x00160006, 0x00170007,
@@ -48,34 +51,50 @@ V_INLINE vi scaled_word(vi q, const uint32_t at, vf zero, vf scale, vf min)
 	vf x[2];
 
 	for_each_below(i, 0, 2) {
-		/* 2^23 + a byte has this byte as its lowest one. */
-		const vi place = _mm512_set4_epi32(12, 8, 4, 0);
-		const vi from = vi_add(place, vi_set((int)at + i));
+		/* 2^23 + a byte has this byte as its lowest one, 2^15 + a byte as the next. */
+		const __mmask64 to = folded ? 0x2222222222222222ull : 0x1111111111111111ull;
+		const vi place = _mm512_set4_epi32(0x0c0c, 0x0808, 0x0404, 0);
+		const vi from = vi_add(place, vi_set(0x101 * ((int)at + i)));
 
-		x[i] = v_of(_mm512_mask_shuffle_epi8(vi_bits(0x4b000000), 0x1111111111111111ull, q,
-						     from));
-		x[i] = v_fma(v_sub(x[i], zero), scale, min);
+		x[i] = v_of(_mm512_mask_shuffle_epi8(vi_bits(folded ? 0x47000000 : 0x4b000000), to,
+						     q, from));
+		x[i] = v_fma(folded ? x[i] : v_sub(x[i], zero), scale, min);
 	}
 	return _mm512_permutexvar_epi16(order, (vi)_mm512_cvtne2ps_pbh(x[1], x[0]));
 }
 
+V_INLINE void scaled_words(const uint8_t *b, uint32_t words, uint8_t *out, vf zero, vf scale,
+			   vf min, const bool folded)
+{
+	uint32_t w;
+
+	for (w = 0; w < words; w++, b += 8 * VL, out += 16 * VL) {
+		const vi q = vi_load(b);
+
+		vi_store(out, scaled_word(q, 0, zero, scale, min, folded));
+		vi_store(out + 8 * VL, scaled_word(q, 2, zero, scale, min, folded));
+	}
+}
+
+/*
+ * Without minima zero points are subtracted by the same instruction that multiplies, if their
+ * products with the scales have no more bits than a number: then it rounds the same result.
+ */
 void grouped_words_bf16(const struct grouped_call *g, uint8_t *out)
 {
 	const uint8_t *b = g->b;
-	uint32_t i, w;
+	uint32_t i;
 
 	for (i = 0; i < 2 * g->groups; i++) {
 		const vf scale = v_load(g->b_scale + i * VL);
-		const vf min = g->b_min ? v_load(g->b_min + i * VL) : v_set(0);
-		const vf zero = v_add(v_of_ints(vi_load(g->b_zero + i * VL)), v_set(0x1p23f));
+		const vf zero = v_of_ints(vi_load(g->b_zero + i * VL));
+		const vf far = v_add(zero, v_set(0x1p15f)), minus = v_fnma(far, scale, v_set(0));
 
-		for (w = 0; w < g->words; w++) {
-			const vi q = vi_load(b + 8ul * VL * w);
-
-			vi_store(out + 16ul * VL * w, scaled_word(q, 0, zero, scale, min));
-			vi_store(out + 16ul * VL * w + 8 * VL,
-				 scaled_word(q, 2, zero, scale, min));
-		}
+		if (!g->b_min && v_equal(v_fma(far, scale, minus), v_set(0)) == 0xffff)
+			scaled_words(b, g->words, out, zero, scale, minus, true);
+		else
+			scaled_words(b, g->words, out, v_add(zero, v_set(0x1p23f)), scale,
+				     g->b_min ? v_load(g->b_min + i * VL) : v_set(0), false);
 		/* The other vector, or the next group. */
 		b += i % 2 ? 8ul * VL * g->words - 4 * VL : 4 * VL;
 		out += i % 2 ? 16ul * VL * g->words - 4 * VL : 4 * VL;

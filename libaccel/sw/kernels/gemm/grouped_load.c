@@ -557,13 +557,14 @@ static void load_blocks(const struct fast_run *r, struct grouped_strip *s, uint3
 	uint8_t *scratch = r->scratch, *words = scratch + p->words_at;
 	float *scale = (float *)(scratch + p->scale_at), *min = (float *)(scratch + p->min_at);
 	int32_t *zero = (int32_t *)(scratch + p->zero_at), *sum = (int32_t *)(scratch + p->sum_at);
-	const uint8_t *col[GROUPED_STRIP];
 	uint32_t i;
 
-	grouped_columns_of(r, s, col);
+	if (!s->found)
+		grouped_columns_of(r, s, s->col);
+	s->found = true;
 	for (i = 0; i < nb; i += p->k->vl) {
-		p->k->blocks(col + i, b->dtype, at, k >> block.shift, p->flip, words + 4ul * i);
-		p->k->tables(col + i, b->dtype, at, k >> block.shift, scale + i, min + i, nb);
+		p->k->blocks(s->col + i, b->dtype, at, k >> block.shift, p->flip, words + 4ul * i);
+		p->k->tables(s->col + i, b->dtype, at, k >> block.shift, scale + i, min + i, nb);
 	}
 	repeat_rows(scale, rows, p->own / p->group, nb);
 	if (p->mins)

@@ -114,6 +114,8 @@ _Static_assert(sizeof(struct grouped_plan) <= sizeof(((struct fast_prog *)0)->pr
  * @n0: first column
  * @n: number of columns
  * @wild: a zero point is out of the kernels' range
+ * @col: columns of blocks, once @found
+ * @found: they have been looked for
  */
 struct grouped_strip {
 	uint32_t idx[UMA_MAX_RANK];
@@ -121,6 +123,8 @@ struct grouped_strip {
 	uint32_t n0;
 	uint32_t n;
 	bool wild;
+	const uint8_t *col[GROUPED_STRIP];
+	bool found;
 };
 
 /**
