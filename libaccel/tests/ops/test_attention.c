@@ -46,6 +46,7 @@
 #define EVERYTHING	(1u << 18)	/* at random */
 #define ODD_QUERIES	(1u << 19)	/* infinities, NaN and zeros in queries */
 #define FAR		(1u << 20)	/* masks, sinks, slopes and scores of any magnitude */
+#define ODD_SCALES	(1u << 21)	/* zeros, negative numbers and, of the last key, NaN */
 
 /**
  * struct attn_case - an attention; 0: at random
@@ -400,6 +401,26 @@ static void odd_values(struct op_case *c, const struct shape *s,
 	(void)s;
 }
 
+/* A third of the keys' scales, or of the values', are no usual ones, and that of the last. */
+static void odd_scales(struct op_case *c, const struct accel_tensor *t)
+{
+	char *p = (char *)accel_bo_ptr(t->quant.scales) + t->quant.scales_offset;
+	int64_t heads = t->dims[2], keys = t->dims[1], i;
+
+	for (i = 0; i < t->dims[0] * keys * heads; i++) {
+		const bool last = i / heads % keys == keys - 1;
+		const double x = op_below(c, 2) ? -0.01 : last && op_below(c, 2) ? NAN : 0;
+		const float f = (float)x;
+
+		if (!last && op_below(c, 3))
+			continue;
+		if (t->quant.scale_dtype == ACCEL_F16)
+			((uint16_t *)p)[i] = oracle_f16_bits(x);
+		else
+			memcpy(p + 4 * i, &f, 4);
+	}
+}
+
 /* A query that is no number in places, one that is zero, one that nearly is. */
 static void odd_queries(struct op_case *c, struct accel_attention_desc *d)
 {
@@ -499,6 +520,10 @@ static const struct accel_desc *build(struct op_case *c, const void *arg)
 		far_numbers(c, &d->q);
 	if (s.has & ODD_VALUES)
 		odd_values(c, &s, d);
+	if (s.has & ODD_SCALES) {
+		odd_scales(c, &d->k);
+		odd_scales(c, &d->v);
+	}
 	if (s.has & ODD_QUERIES && d->q.dtype <= ACCEL_BF16)
 		odd_queries(c, d);
 	numbers(c, &s, d);
@@ -689,6 +714,9 @@ static void test_cache(struct op_env *env)
 		  SINKS },
 		{ .what = "pieces, ragged", .features = PIECES | RAGGED | LENGTHS | CAUSAL |
 		  WINDOW | STYLES },
+		{ .what = "scales that are odd", .features = ODD_SCALES | CAUSAL, .batch = 1,
+		  .queries = 4, .keys = 200, .kv_heads = 2, .group = 2, .head = 16, .k = ACCEL_S8,
+		  .v = ACCEL_S8, .quant = ACCEL_QUANT_GROUP },
 	};
 
 	run_table(env, table, ARRAY_SIZE(table), 60000);
