@@ -767,6 +767,56 @@ static void test_lies(struct op_env *env)
 	}
 }
 
+/* Entries of a page table that no query sees change nothing, whatever they are. */
+static void unseen_pages(struct accel_ctx *ctx, uint32_t dtype, int64_t queries, bool beyond)
+{
+	const int64_t q[] = { 1, queries, 1, 32 }, pool[] = { 60, 4, 1, 32 }, table[] = { 1, 50 };
+	const int64_t first = beyond ? 200 : 200 - queries - 5;
+	struct accel_attention_desc d = ACCEL_ATTENTION_DESC_INIT;
+	struct op_case c = { .ctx = ctx, .rng = 9, .seed = 9 };
+	float *got, want[40 * 32];
+	int64_t i;
+
+	d.flags = ACCEL_ATTENTION_CAUSAL | ACCEL_ATTENTION_WINDOW;
+	d.window_left = 5;
+	d.keep = 3;
+	if (beyond) {
+		d.flags |= ACCEL_ATTENTION_OFFSET;
+		d.q_offset = 400;
+	}
+	c.range = 2;
+	op_tensor(&c, &d.q, dtype, 4, q, OP_DENSE);
+	op_tensor(&c, &d.k, dtype, 4, pool, OP_DENSE);
+	op_tensor(&c, &d.v, dtype, 4, pool, OP_DENSE);
+	op_tensor(&c, &d.d, ACCEL_F32, 4, q, OP_DENSE);
+	op_tensor(&c, &d.pages, ACCEL_S32, 2, table, OP_DENSE);
+	for (i = 0; i < 50; i++)
+		put(&d.pages, (int64_t[]) { 0, i }, (double)(7 * i % 60));
+	assert_int_equal(accel_run(ctx, &d.hdr), 0);
+	got = (float *)((char *)accel_bo_ptr(d.d.bo) + d.d.offset);
+	memcpy(want, got, (size_t)queries * 32 * 4);
+	for (i = 1; 4 * i + 4 <= first; i++)
+		put(&d.pages, (int64_t[]) { 0, i }, i % 2 ? -1 : INT32_MAX);
+	assert_int_equal(accel_run(ctx, &d.hdr), 0);
+	assert_memory_equal(got, want, (size_t)queries * 32 * 4);
+	while (c.bo_count)
+		accel_bo_unref(c.bos[--c.bo_count]);
+}
+
+static void test_unseen(struct op_env *env)
+{
+	struct accel_ctx_opts opts = ACCEL_CTX_OPTS_INIT;
+	struct accel_ctx *ctx;
+	uint32_t i;
+
+	opts.flags = ACCEL_CTX_REPRODUCIBLE;
+	assert_int_equal(accel_ctx_create(env->dev, &opts, &ctx), 0);
+	for (i = 0; i < 16; i++)
+		unseen_pages(i & 1 ? ctx : env->ctx, i & 2 ? ACCEL_BF16 : ACCEL_F32,
+			     i & 4 ? 40 : 3, i & 8);
+	accel_ctx_destroy(ctx);
+}
+
 /* --- scores far from 0 ---------------------------------------------------------------- */
 
 #define FAR_KEYS	150
@@ -1108,6 +1158,7 @@ int main(void)
 		{ "bytes", test_bytes },
 		{ "caches", test_cache },
 		{ "tables that lie", test_lies },
+		{ "pages that are not seen", test_unseen },
 		{ "random", test_random },
 	};
 
