@@ -719,7 +719,15 @@ static void test_cache(struct op_env *env)
 		  .v = ACCEL_S8, .quant = ACCEL_QUANT_GROUP },
 	};
 
+	/* With VNNI the products of some of these sequences are those of integers. */
+	static const struct attn_case bytes = {
+		.features = RAGGED | LENGTHS | CAUSAL, .queries = 12, .keys = 5, .kv_heads = 1,
+		.group = 2, .head = 16, .q = ACCEL_F16, .k = ACCEL_F16, .v = ACCEL_S8,
+		.d = ACCEL_F32, .quant = ACCEL_QUANT_GROUP,
+	};
+
 	run_table(env, table, ARRAY_SIZE(table), 60000);
+	op_run(env, build, &bytes, 90005, "few rows and more, of bytes");
 }
 
 static void test_random(struct op_env *env)
