@@ -46,6 +46,7 @@
 #define EVERYTHING	(1u << 18)	/* at random */
 #define ODD_QUERIES	(1u << 19)	/* infinities, NaN and zeros in queries */
 #define FAR		(1u << 20)	/* masks, sinks, slopes and scores of any magnitude */
+#define ODD_SCALES	(1u << 21)	/* zeros, negative numbers and, of the last key, NaN */
 
 /**
  * struct attn_case - an attention; 0: at random
@@ -400,6 +401,26 @@ static void odd_values(struct op_case *c, const struct shape *s,
 	(void)s;
 }
 
+/* A third of the keys' scales, or of the values', are no usual ones, and that of the last. */
+static void odd_scales(struct op_case *c, const struct accel_tensor *t)
+{
+	char *p = (char *)accel_bo_ptr(t->quant.scales) + t->quant.scales_offset;
+	int64_t heads = t->dims[2], keys = t->dims[1], i;
+
+	for (i = 0; i < t->dims[0] * keys * heads; i++) {
+		const bool last = i / heads % keys == keys - 1;
+		const double x = op_below(c, 2) ? -0.01 : last && op_below(c, 2) ? NAN : 0;
+		const float f = (float)x;
+
+		if (!last && op_below(c, 3))
+			continue;
+		if (t->quant.scale_dtype == ACCEL_F16)
+			((uint16_t *)p)[i] = oracle_f16_bits(x);
+		else
+			memcpy(p + 4 * i, &f, 4);
+	}
+}
+
 /* A query that is no number in places, one that is zero, one that nearly is. */
 static void odd_queries(struct op_case *c, struct accel_attention_desc *d)
 {
@@ -499,6 +520,10 @@ static const struct accel_desc *build(struct op_case *c, const void *arg)
 		far_numbers(c, &d->q);
 	if (s.has & ODD_VALUES)
 		odd_values(c, &s, d);
+	if (s.has & ODD_SCALES) {
+		odd_scales(c, &d->k);
+		odd_scales(c, &d->v);
+	}
 	if (s.has & ODD_QUERIES && d->q.dtype <= ACCEL_BF16)
 		odd_queries(c, d);
 	numbers(c, &s, d);
@@ -689,9 +714,20 @@ static void test_cache(struct op_env *env)
 		  SINKS },
 		{ .what = "pieces, ragged", .features = PIECES | RAGGED | LENGTHS | CAUSAL |
 		  WINDOW | STYLES },
+		{ .what = "scales that are odd", .features = ODD_SCALES | CAUSAL, .batch = 1,
+		  .queries = 4, .keys = 200, .kv_heads = 2, .group = 2, .head = 16, .k = ACCEL_S8,
+		  .v = ACCEL_S8, .quant = ACCEL_QUANT_GROUP },
+	};
+
+	/* With VNNI the products of some of these sequences are those of integers. */
+	static const struct attn_case bytes = {
+		.features = RAGGED | LENGTHS | CAUSAL, .queries = 12, .keys = 5, .kv_heads = 1,
+		.group = 2, .head = 16, .q = ACCEL_F16, .k = ACCEL_F16, .v = ACCEL_S8,
+		.d = ACCEL_F32, .quant = ACCEL_QUANT_GROUP,
 	};
 
 	run_table(env, table, ARRAY_SIZE(table), 60000);
+	op_run(env, build, &bytes, 90005, "few rows and more, of bytes");
 }
 
 static void test_random(struct op_env *env)
@@ -737,6 +773,56 @@ static void test_lies(struct op_env *env)
 			accel_bo_unref(c.bos[--c.bo_count]);
 		accel_ctx_destroy(ctx);
 	}
+}
+
+/* Entries of a page table that no query sees change nothing, whatever they are. */
+static void unseen_pages(struct accel_ctx *ctx, uint32_t dtype, int64_t queries, bool beyond)
+{
+	const int64_t q[] = { 1, queries, 1, 32 }, pool[] = { 60, 4, 1, 32 }, table[] = { 1, 50 };
+	const int64_t first = beyond ? 200 : 200 - queries - 5;
+	struct accel_attention_desc d = ACCEL_ATTENTION_DESC_INIT;
+	struct op_case c = { .ctx = ctx, .rng = 9, .seed = 9 };
+	float *got, want[40 * 32];
+	int64_t i;
+
+	d.flags = ACCEL_ATTENTION_CAUSAL | ACCEL_ATTENTION_WINDOW;
+	d.window_left = 5;
+	d.keep = 3;
+	if (beyond) {
+		d.flags |= ACCEL_ATTENTION_OFFSET;
+		d.q_offset = 400;
+	}
+	c.range = 2;
+	op_tensor(&c, &d.q, dtype, 4, q, OP_DENSE);
+	op_tensor(&c, &d.k, dtype, 4, pool, OP_DENSE);
+	op_tensor(&c, &d.v, dtype, 4, pool, OP_DENSE);
+	op_tensor(&c, &d.d, ACCEL_F32, 4, q, OP_DENSE);
+	op_tensor(&c, &d.pages, ACCEL_S32, 2, table, OP_DENSE);
+	for (i = 0; i < 50; i++)
+		put(&d.pages, (int64_t[]) { 0, i }, (double)(7 * i % 60));
+	assert_int_equal(accel_run(ctx, &d.hdr), 0);
+	got = (float *)((char *)accel_bo_ptr(d.d.bo) + d.d.offset);
+	memcpy(want, got, (size_t)queries * 32 * 4);
+	for (i = 1; 4 * i + 4 <= first; i++)
+		put(&d.pages, (int64_t[]) { 0, i }, i % 2 ? -1 : INT32_MAX);
+	assert_int_equal(accel_run(ctx, &d.hdr), 0);
+	assert_memory_equal(got, want, (size_t)queries * 32 * 4);
+	while (c.bo_count)
+		accel_bo_unref(c.bos[--c.bo_count]);
+}
+
+static void test_unseen(struct op_env *env)
+{
+	struct accel_ctx_opts opts = ACCEL_CTX_OPTS_INIT;
+	struct accel_ctx *ctx;
+	uint32_t i;
+
+	opts.flags = ACCEL_CTX_REPRODUCIBLE;
+	assert_int_equal(accel_ctx_create(env->dev, &opts, &ctx), 0);
+	for (i = 0; i < 16; i++)
+		unseen_pages(i & 1 ? ctx : env->ctx, i & 2 ? ACCEL_BF16 : ACCEL_F32,
+			     i & 4 ? 40 : 3, i & 8);
+	accel_ctx_destroy(ctx);
 }
 
 /* --- scores far from 0 ---------------------------------------------------------------- */
@@ -1080,6 +1166,7 @@ int main(void)
 		{ "bytes", test_bytes },
 		{ "caches", test_cache },
 		{ "tables that lie", test_lies },
+		{ "pages that are not seen", test_unseen },
 		{ "random", test_random },
 	};
 

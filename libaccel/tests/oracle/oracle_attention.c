@@ -74,11 +74,11 @@ static bool narrow(const struct accel_attention_desc *a)
 	return narrow_keys(&a->q) && narrow_keys(&a->k) && narrow_keys(&a->v);
 }
 
-/* May K or V be multiplied in fixed point? */
-static bool fixed(const struct accel_attention_desc *a, const struct accel_tensor *t)
+/* May K or V be multiplied in fixed point? Of a ragged batch each sequence may or may not. */
+static bool fixed(const struct row *r, const struct accel_tensor *t)
 {
-	const bool ragged = a->flags & ACCEL_ATTENTION_RAGGED;
-	const int64_t queries = ragged ? (int64_t)a->q_max : a->q.dims[1];
+	const struct accel_attention_desc *a = r->a;
+	const int64_t queries = a->flags & ACCEL_ATTENTION_RAGGED ? r->queries : a->q.dims[1];
 
 	return (t->dtype == ACCEL_S8 || t->dtype == ACCEL_U8) &&
 	       (narrow_keys(&a->q) || a->q.dtype == ACCEL_F16) &&
@@ -248,7 +248,7 @@ static struct oracle_num product(const struct row *r, int64_t j)
 	if (a->q.quant.scheme)
 		mag *= 1 + 2 / (double)(d + 1);
 	sum.e = mag * (double)(d + 1) * U * 1.001 +
-		(fixed(a, &a->k) ? most * keys * FIXED_Q : 0) +
+		(fixed(r, &a->k) ? most * keys * FIXED_Q : 0) +
 		(narrow(a) ? lost : (double)d * TINY);
 	return sum;
 }
@@ -507,7 +507,7 @@ static struct oracle_num element(const struct row *r, int64_t e)
 		steps += 8 * (double)r->a->partials.dims[0];
 	if (r->a->sinks.rank)
 		m.lo = m.hi = 0;
-	if (fixed(r->a, &r->a->v))
+	if (fixed(r, &r->a->v))
 		off = largest(r) * FIXED_W;
 	for (j = 0; j < r->keys; j++)
 		if (r->score[j].v != 0 || r->score[j].e > 2 * TINY)

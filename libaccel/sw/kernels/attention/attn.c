@@ -361,11 +361,12 @@ static int run_keys(struct tile *t)
 {
 	const struct attn_plan *p = t->c.p;
 	struct attn_seq *q = &t->c.q;
+	uint64_t from = q->lo;
 	uint32_t row;
 
 	/* Blocks begin where they do for any rows. */
-	if (p->blocks_alike)
-		q->lo = UMA_MAX(q->lo / p->nb * p->nb, q->keep);
+	if (p->blocks_alike && q->lo < q->hi)
+		from = UMA_MAX(from / p->nb * p->nb, q->keep);
 	if (q->lo < q->hi)
 		attn_prefetch(&t->c, q->lo, (uint32_t)UMA_MIN(p->nb, q->hi - q->lo));
 	for (row = 0; row < UMA_MIN(t->rows, Q_AHEAD); row++)
@@ -376,7 +377,7 @@ static int run_keys(struct tile *t)
 	/* Elements that fill up the last step of a value are multiplied, too. */
 	for (row = 0; row < p->nb && p->ldv > p->dv; row++)
 		memset(t->v + (size_t)row * p->ldv + p->dv, 0, 4ul * (p->ldv - p->dv));
-	return run_range(t, 0, q->keep) || run_range(t, q->lo, q->hi) ? -1 : 0;
+	return run_range(t, 0, q->keep) || run_range(t, from, q->hi) ? -1 : 0;
 }
 
 /* --- tiles ---------------------------------------------------------------------------- */

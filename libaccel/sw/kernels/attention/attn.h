@@ -274,6 +274,8 @@ struct attn_kernels {
 	void (*line_order)(float *x, uint32_t n, uint32_t dtype, bool back);
 	/** @line_scores: products of rows and keys */
 	void (*line_scores)(const struct attn_lines *l);
+	/** @line_scale: scores get the scales of their keys */
+	void (*line_scale)(const struct attn_line *l);
 	/** @line_soften: scores become weights, the sums are rescaled */
 	void (*line_soften)(const struct attn_line *l);
 	/** @line_values: add products of weights and values */

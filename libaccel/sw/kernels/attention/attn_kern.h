@@ -517,6 +517,7 @@ const struct attn_kernels KERN_NAME = {
 	.line_finite = line_finite,
 	.line_order = line_order,
 	.line_scores = line_scores,
+	.line_scale = line_scale,
 	.line_soften = line_soften,
 	.line_values = line_values,
 	.line_merge = line_merge,

@@ -259,8 +259,21 @@ V_INLINE vf line_part(const float *p, uint32_t j, uint32_t n)
 	return j + VL > n ? v_first_or_0(x, n - j) : x;
 }
 
-/* The largest of a row's scores, lane by lane; they get their scales. */
-V_INLINE vf line_top(float *s, const float *kscale, uint32_t n)
+/* Scores get the scales of their keys. */
+static void line_scale(const struct attn_line *l)
+{
+	const float *scale = l->kscale;
+	float *s = l->s, *const end = s + (size_t)l->rows * ATTN_KEYS;
+	uint32_t r, j;
+
+	for (; s < end; scale += ATTN_KEYS)
+		for (r = 0; r < l->group; r++, s += ATTN_KEYS)
+			for (j = 0; j < l->n; j += VL)
+				v_store(s + j, v_mul(v_load(s + j), v_load(scale + j)));
+}
+
+/* The largest of a row's scores, lane by lane; those behind the last are none. */
+V_INLINE vf line_top(float *s, uint32_t n)
 {
 	vf top = v_set(MINUS_INF);
 	uint32_t j;
@@ -268,8 +281,6 @@ V_INLINE vf line_top(float *s, const float *kscale, uint32_t n)
 	for (j = 0; j < n; j += VL) {
 		vf x = v_load(s + j);
 
-		if (kscale)
-			x = v_mul(line_part(s, j, n), line_part(kscale, j, n));
 		if (j + VL > n)
 			x = v_first(x, n - j);
 		v_store(s + j, x);
@@ -304,12 +315,8 @@ V_INLINE void line_soften_some(const struct attn_line *l, uint32_t first, uint32
 	vf each[VL], top, factor;
 	uint32_t i, j;
 
-	for (i = 0; i < VL; i++) {
-		const uint32_t head = (first + i) / l->group * ATTN_KEYS;
-
-		each[i] = i < count ? line_top(s + i * ATTN_KEYS, l->kscale ?
-					       l->kscale + head : NULL, l->n) : none;
-	}
+	for (i = 0; i < VL; i++)
+		each[i] = i < count ? line_top(s + i * ATTN_KEYS, l->n) : none;
 	/* A NaN does not become the largest. */
 	top = v_max(line_each(each, ACROSS_MAX), old);
 	v_store(l->shift + first, top);

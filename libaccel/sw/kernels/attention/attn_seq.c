@@ -196,8 +196,11 @@ int attn_key_at(struct attn_ctx *c, uint32_t slot, uint64_t key, uint32_t *idx)
 	idx[2] = c->q.g;
 	idx[3] = 0;
 	if (uma_has(c->r->prog->op, UMA_SLOT_AUX1)) {
-		const uint32_t entry = (uint32_t)(key / t->dims[1]);
+		uint32_t entry = (uint32_t)(key / t->dims[1]);
 
+		/* Pages that no row sees need not be there. Blocks may begin before those seen. */
+		if (key >= c->q.keep)
+			entry = UMA_MAX(entry, (uint32_t)(c->q.lo / t->dims[1]));
 		if (entry != c->page_entry && read_page(c, entry))
 			return -1;
 		idx[0] = c->page;

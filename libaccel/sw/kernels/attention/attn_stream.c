@@ -229,8 +229,11 @@ static void soften(struct stream *s, uint64_t key, uint32_t n)
 	const struct attn_line l = line_of(s, n);
 	uint32_t i;
 
-	if (p->k_tabled)
+	/* Before keys are hidden: minus infinity times a scale of 0 would be no number. */
+	if (p->k_tabled) {
 		scales(s, UMA_SLOT_B, s->kt, n, s->kscale);
+		p->kern->line_scale(&l);
+	}
 	if (p->v_tabled)
 		scales(s, UMA_SLOT_C, s->vt, n, s->vscale);
 	for (i = 0; i < l.rows; i++)
