@@ -232,7 +232,9 @@ int cmd_model_check(struct ctl *ctl, void *data, const char *operand)
 
 	if (!operand)
 		return ctl_fail(ctl, CTL_USAGE, 0, "FILE", "which model?");
-	ret = session_operators(ctl, data, &c.added);
+	ret = session_no_program(ctl, operand);
+	if (!ret)
+		ret = session_operators(ctl, data, &c.added);
 	if (ret)
 		return ret;
 	if (ctl->json) {

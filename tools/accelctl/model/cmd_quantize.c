@@ -437,6 +437,9 @@ static int start(struct work *w)
 	if (fixed && !w->opts->samples.count && !w->opts->inputs.count && !w->opts->golden)
 		return ctl_fail(w->ctl, CTL_USAGE, 0, "--calibrate",
 				"ranges come from inputs, and there are none");
+	ret = session_no_program(w->ctl, w->path);
+	if (ret)
+		return ret;
 	if (!stat(w->opts->out, &old) && !S_ISREG(old.st_mode))
 		return ctl_fail(w->ctl, CTL_FAILED, -EEXIST, "--out", "%s is no file that could be replaced",
 				w->opts->out);

@@ -186,4 +186,7 @@ quantize() {
 	ctl 2 model compare a b c
 	"$onnx" model "$T/other.onnx" image:f32:1,1,16,16 Relu
 	ctl 0 model compare "$T/other.onnx" "$T/other.onnx" -d sw
+	ctl 8 model compare "$digits/digits.onnx" "$T/other.onnx" -d sw
+	has "$output" "output logits: the other has another shape"
+	has "$output" "they have no result in common"
 }
