@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "interrupt.h"
+#include "kfile.h"
 #include "model.h"
 #include "progress.h"
 
@@ -62,6 +63,15 @@ int session_operators(struct ctl *ctl, const struct model_opts *opts,
 	accel_operators_unref(*operators);
 	*operators = NULL;
 	return ret;
+}
+
+char *model_text(const char *text)
+{
+	char *copy = strdup(text ? text : "");
+
+	if (!copy)
+		abort();
+	return text_clean(copy);
 }
 
 bool session_compiled(const char *path)
