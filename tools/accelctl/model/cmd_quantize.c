@@ -412,6 +412,25 @@ static int check_kind(struct ctl *ctl, const struct model_opts *o)
 	return CTL_OK;
 }
 
+/* A misspelt layer would be quantised. */
+static int check_kept(const struct work *w)
+{
+	const struct ctl_strings *keep = &w->opts->keep;
+	uint32_t i, k;
+
+	for (i = 0; i < keep->count; i++) {
+		for (k = 0; k < w->count; k++)
+			if (!strcmp(w->layers[k].name, keep->v[i]) ||
+			    !strcmp(w->layers[k].node, keep->v[i]))
+				break;
+		if (k == w->count)
+			return ctl_fail(w->ctl, CTL_USAGE, 0, "--keep",
+					"no layer that this scheme quantises is called %s",
+					keep->v[i]);
+	}
+	return CTL_OK;
+}
+
 static int start(struct work *w)
 {
 	static const double most[] = {
@@ -463,7 +482,8 @@ static int start(struct work *w)
 	if (!w->count)
 		return ctl_fail(w->ctl, CTL_UNSUPPORTED, 0, w->path,
 				"has no layer that this scheme quantises");
-	return samples_find(w->ctl, w->opts, &w->samples);
+	ret = check_kept(w);
+	return ret ? ret : samples_find(w->ctl, w->opts, &w->samples);
 }
 
 int cmd_model_quantize(struct ctl *ctl, void *data, const char *operand)

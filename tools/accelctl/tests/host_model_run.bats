@@ -42,6 +42,8 @@ gives() {
 @test "a dimension that no input has is named" {
 	ctl 2 model run "$digits/digits.onnx" -d sw --dim m=3
 	has "$stderr" "no dimension is called m"
+	ctl 2 model run "$digits/digits.onnx" -d sw --dim n=-3
+	has "$stderr" "--dim: -3 is no number of elements"
 	ctl 0 model run "$digits/digits.onnx" -d sw --dim n=3 --json
 	json '.outputs[0].dims == [3, 10]'
 }

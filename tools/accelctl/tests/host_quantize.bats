@@ -150,6 +150,8 @@ quantize() {
 	"$onnx" model "$T/none.onnx" x:f32:2,3 Relu
 	ctl 3 model quantize "$T/none.onnx" -d sw -o "$T/q.onnx"
 	ctl 1 model quantize "$digits/digits.onnx" -d sw -o /nowhere/q.onnx
+	ctl 2 model quantize "$digits/digits.onnx" -d sw -o "$T/q.onnx" --keep /8/Gem
+	has "$stderr" "--keep: no layer that this scheme quantises is called /8/Gem"
 	# What would not be looked at.
 	for option in --imatrix --imatrix-from --imatrix-out --text --tokenizer; do
 		ctl 2 model quantize "$digits/digits.onnx" -d sw -o "$T/q.onnx" "$option" "$T/none.onnx"
