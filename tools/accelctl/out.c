@@ -76,8 +76,11 @@ static int report(struct ctl *ctl, int status, int err, const char *field, const
 		  uint32_t engine)
 {
 	const char *name = err ? strerrorname_np(-err) : NULL;
+	char *where = field ? strdup(field) : NULL;
 	struct json_object *doc;
 
+	/* A node of a file may be called anything. */
+	field = where ? text_clean(where) : NULL;
 	fflush(stdout);
 	fprintf(stderr, "accelctl: %s%s%s", field && *field ? field : "",
 		field && *field ? ": " : "", text);
@@ -96,6 +99,7 @@ static int report(struct ctl *ctl, int status, int err, const char *field, const
 								    engine));
 		ctl_json_print(ctl, doc);
 	}
+	free(where);
 	return status;
 }
 
@@ -301,9 +305,11 @@ void ctl_grid_row(struct ctl_grid *table, const char *fmt, ...)
 		} else {
 			next = NULL;
 		}
+		/* Names of files, models and others are not trusted. */
 		row[i] = strdup(cell);
 		if (!row[i])
 			out_of_memory();
+		text_clean(row[i]);
 	}
 	free(text);
 }

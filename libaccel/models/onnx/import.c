@@ -134,6 +134,7 @@ static int read_node(struct import *im, struct slice node, struct slice *type,
 	*type = *domain = *overload = name;
 	im->op[0] = im->name[0] = 0;
 	im->attr_count = im->in_count = im->out_count = 0;
+	im->mistyped = NULL;
 	while ((ret = wire_next(&s, &f)) > 0) {
 		if (f.id == 3)
 			name = f.bytes;
@@ -213,6 +214,7 @@ int im_add_node(struct import *im, struct slice node)
 			return im_fail(im, -EOPNOTSUPP, "input %u is a sequence, or nothing", i);
 	ret = added ? add_added(im, type, domain, version) :
 	      op ? fold_op(im, op) : call_function(im, function);
+	ret = im_well_typed(im, ret);
 	if (ret)
 		return ret;
 	for (i = 0; i < im->out_count; i++)

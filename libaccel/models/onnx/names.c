@@ -31,6 +31,15 @@ int im_fail(struct import *im, int code, const char *fmt, ...)
 	return code;
 }
 
+/* An error of something else, which says the node in work if it says none. */
+int im_take_error(struct import *im, int ret, const struct accel_error *e)
+{
+	if (strncmp(e->text, "node ", 5) != 0)
+		return im_fail(im, ret, "%.200s", e->text);
+	im->error = *e;
+	return im->error.code = ret;
+}
+
 /* An error of the graph becomes one of the import. */
 int im_graph(struct import *im, int ret)
 {
@@ -40,10 +49,7 @@ int im_graph(struct import *im, int ret)
 		return 0;
 	accel_graph_get_error(im->model->graph, &e);
 	/* It says a node: that in work, or one before it that is looked at only now. */
-	if (strncmp(e.text, "node ", 5) != 0)
-		return im_fail(im, ret, "%.200s", e.text);
-	im->error = e;
-	return im->error.code = ret;
+	return im_take_error(im, ret, &e);
 }
 
 /* --- names --------------------------------------------------------------------------- */

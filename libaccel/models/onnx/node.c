@@ -68,31 +68,55 @@ int im_read_attr(struct import *im, struct slice s, struct attr *a)
 	return ret ? im_fail(im, -EBADMSG, "an attribute cannot be read") : 0;
 }
 
-const struct attr *im_attr(const struct import *im, const char *name, uint32_t type)
+/* What has another type is not there for the operator, but its node is refused then. */
+const struct attr *im_attr(struct import *im, const char *name, uint32_t type)
 {
+	const struct attr *mistyped = NULL;
 	uint32_t i;
 
-	for (i = 0; i < im->attr_count; i++)
-		if (im->attrs[i].type == type && slice_is(im->attrs[i].name, name))
+	for (i = 0; i < im->attr_count; i++) {
+		if (!slice_is(im->attrs[i].name, name))
+			continue;
+		if (im->attrs[i].type == type)
 			return &im->attrs[i];
+		mistyped = &im->attrs[i];
+	}
+	im->mistyped = mistyped ? mistyped : im->mistyped;
 	return NULL;
 }
 
-int64_t im_int(const struct import *im, const char *name, int64_t otherwise)
+/* Was there an attribute of another type than the operator reads? @ret is what it gave. */
+int im_well_typed(struct import *im, int ret)
+{
+	static const char *const types[] = {
+		[ATTR_FLOAT] = "FLOAT", [ATTR_INT] = "INT", [ATTR_STRING] = "STRING",
+		[ATTR_TENSOR] = "TENSOR", [ATTR_GRAPH] = "GRAPH", [ATTR_FLOATS] = "FLOATS",
+		[ATTR_INTS] = "INTS", [ATTR_STRINGS] = "STRINGS"
+	};
+	const struct attr *a = im->mistyped;
+
+	return !a ? ret :
+	       im_fail(im, -EBADMSG, "attribute %.*s is of type %s, which it cannot be",
+		       slice_shown(a->name), a->name.p,
+		       a->type < ARRAY_SIZE(types) && types[a->type] ? types[a->type] :
+		       "UNDEFINED");
+}
+
+int64_t im_int(struct import *im, const char *name, int64_t otherwise)
 {
 	const struct attr *a = im_attr(im, name, ATTR_INT);
 
 	return a ? a->i : otherwise;
 }
 
-float im_float(const struct import *im, const char *name, float otherwise)
+float im_float(struct import *im, const char *name, float otherwise)
 {
 	const struct attr *a = im_attr(im, name, ATTR_FLOAT);
 
 	return a ? a->f : otherwise;
 }
 
-bool im_string(const struct import *im, const char *name, const char *text)
+bool im_string(struct import *im, const char *name, const char *text)
 {
 	const struct attr *a = im_attr(im, name, ATTR_STRING);
 

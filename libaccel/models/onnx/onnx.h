@@ -283,6 +283,7 @@ struct formal {
  * @name: name of the node in work
  * @attrs: its attributes
  * @attr_count: their number
+ * @mistyped: one that its operator reads as another type, NULL: none
  * @in: its inputs
  * @in_count: their number
  * @out: names of its outputs
@@ -333,6 +334,7 @@ struct import {
 	char name[256];
 	struct attr attrs[MAX_ATTRS];
 	uint32_t attr_count;
+	const struct attr *mistyped;
 	struct ref in[MAX_IO];
 	uint32_t in_count;
 	struct slice out[MAX_IO];
@@ -491,11 +493,13 @@ int im_symbol(struct import *im, const char *name, uint32_t place, int64_t *dim)
 const struct op *find_op(struct slice name, struct slice domain);
 int im_fail(struct import *im, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+int im_take_error(struct import *im, int ret, const struct accel_error *e);
 int im_graph(struct import *im, int ret);
-const struct attr *im_attr(const struct import *im, const char *name, uint32_t type);
-int64_t im_int(const struct import *im, const char *name, int64_t otherwise);
-float im_float(const struct import *im, const char *name, float otherwise);
-bool im_string(const struct import *im, const char *name, const char *text);
+const struct attr *im_attr(struct import *im, const char *name, uint32_t type);
+int im_well_typed(struct import *im, int ret);
+int64_t im_int(struct import *im, const char *name, int64_t otherwise);
+float im_float(struct import *im, const char *name, float otherwise);
+bool im_string(struct import *im, const char *name, const char *text);
 int im_need(struct import *im, uint32_t count);
 const struct ref *im_input(const struct import *im, uint32_t index);
 int im_ref(struct import *im, uint32_t value, struct ref *ref);

@@ -231,6 +231,8 @@ static struct import *inner_create(struct import *im, const struct formal *forma
 /* The graph is the body's from now on, if it is one. */
 static int inner_end(struct import *im, struct import *child, int ret, struct body *body)
 {
+	struct accel_error e = ACCEL_ERROR_INIT;
+
 	im->maps = child->maps;
 	im->steps = child->steps;
 	im->pieces = child->pieces;
@@ -246,11 +248,11 @@ static int inner_end(struct import *im, struct import *child, int ret, struct bo
 	body->outputs = child->model->info.output_count;
 	child->maps = NULL;
 	free(child->model);
-	im->error.size = sizeof(im->error);
-	ret = import_end(child, ret, &im->error);
-	if (ret)
-		body_free(body);
-	return ret;
+	ret = import_end(child, ret, &e);
+	if (!ret)
+		return 0;
+	body_free(body);
+	return im_take_error(im, ret, &e);
 }
 
 /* The graph of an attribute */

@@ -51,6 +51,9 @@ static int activation(struct import *im, uint32_t act)
 	case ACCEL_ACT_GELU:
 		if (im_string(im, "approximate", "tanh"))
 			d.epilogue.act = ACCEL_ACT_GELU_TANH;
+		else if (im_attr(im, "approximate", ATTR_STRING) &&
+			 !im_string(im, "approximate", "none"))
+			return im_fail(im, -EOPNOTSUPP, "its approximate is not known");
 		break;
 	}
 	return im_give_one(im, &d.hdr);

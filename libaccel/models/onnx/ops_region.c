@@ -292,10 +292,10 @@ static uint32_t images(struct import *im, uint32_t of)
 
 static int roi_align(struct import *im, uint32_t arg)
 {
+	static const char *const places = "coordinate_transformation_mode";
 	struct align f = {
 		.max = im_string(im, "mode", "max"),
-		.half = im->opset >= 16 && !im_string(im, "coordinate_transformation_mode",
-						      "output_half_pixel"),
+		.half = im->opset >= 16 && !im_string(im, places, "output_half_pixel"),
 		.scale = (double)im_float(im, "spatial_scale", 1),
 		.y.bins = im_int(im, "output_height", 1),
 		.x.bins = im_int(im, "output_width", 1),
@@ -314,6 +314,10 @@ static int roi_align(struct import *im, uint32_t arg)
 			       (long long)f.x.bins);
 	if (s < 0 || s > 64)
 		return im_fail(im, -EOPNOTSUPP, "a sampling_ratio of %lld", (long long)s);
+	if (!f.max && im_attr(im, "mode", ATTR_STRING) && !im_string(im, "mode", "avg"))
+		return im_fail(im, -EOPNOTSUPP, "its mode is not known");
+	if (f.half && im_attr(im, places, ATTR_STRING) && !im_string(im, places, "half_pixel"))
+		return im_fail(im, -EOPNOTSUPP, "its %s is not known", places);
 	f.y.ratio = s;
 	f.x.ratio = s;
 	/* Numbers of 16 bits have neither all sizes nor all places between elements. */

@@ -390,7 +390,7 @@ uint32_t v_places_along(struct import *im, uint32_t coord, uint32_t k, uint32_t 
 }
 
 /* Do scales make sizes that are rounded, or are these not known? */
-static bool is_rounded(const struct import *im)
+static bool is_rounded(struct import *im)
 {
 	const struct ref *scales = im_input(im, im->opset < 11 ? 1 : 2);
 	const struct attr *axes = im_attr(im, "axes", ATTR_INTS);
@@ -419,7 +419,7 @@ static bool is_rounded(const struct import *im)
  * Is resampling at_places(): no engine has the coordinates, or numbers of the type? Corners are
  * those of a size that is not rounded.
  */
-static bool has_places(const struct import *im, const struct accel_resize_desc *d, bool sizes)
+static bool has_places(struct import *im, const struct accel_resize_desc *d, bool sizes)
 {
 	const uint32_t type = im->in[0].type;
 

@@ -43,6 +43,8 @@ static int momentum(struct import *im, uint32_t n, uint32_t count, uint32_t x, u
 	uint32_t factor = v_select(im, first, v_number(im, type, 1), v_number(im, type, beta));
 	int ret;
 
+	if (!im_string(im, "mode", "nesterov") && !im_string(im, "mode", "standard"))
+		return im_fail(im, -EOPNOTSUPP, "its mode is not known");
 	v = ADD(TIMES(v_in(im, 2 + 2 * count + n), alpha), MUL(g, factor));
 	if (im_string(im, "mode", "nesterov"))
 		g = ADD(g, TIMES(v, alpha));

@@ -598,6 +598,21 @@ static void test_attributes(void **arg)
 	put_value(&g, 11, "x", 1, 1, 4);
 	put_value(&g, 12, "y", 1, 1, 4);
 	refused(&g, -EBADMSG, "its permutation has 0");
+	/* What is read as another type would count for nothing. */
+	n = node("Softmax", "y", "x", NULL, NULL);
+	put_attr_float(&n, "axis", 0);
+	g.n = 0;
+	put_message(&g, 1, &n);
+	put_value(&g, 11, "x", 1, 1, 4);
+	put_value(&g, 12, "y", 1, 1, 4);
+	refused(&g, -EBADMSG, "node y (Softmax): attribute axis is of type FLOAT");
+	n = node("LeakyRelu", "y", "x", NULL, NULL);
+	put_attr_ints(&n, "alpha", 2, DIMS(0, 0));
+	g.n = 0;
+	put_message(&g, 1, &n);
+	put_value(&g, 11, "x", 1, 1, 4);
+	put_value(&g, 12, "y", 1, 1, 4);
+	refused(&g, -EBADMSG, "node y (LeakyRelu): attribute alpha is of type INTS");
 }
 
 static int make_folder(void **state)

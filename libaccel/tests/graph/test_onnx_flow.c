@@ -205,7 +205,7 @@ static void test_refused(void **arg)
 	n = op(NULL, "Loop", "- c x", "y");
 	attr_graph(&n, "body", &good);
 	add_op(t, &n);
-	must_refuse(t, -EBADMSG, "body has not the inputs that it gets");
+	must_refuse(t, -EBADMSG, "node y (Loop): body has not the inputs that it gets");
 	/* Graphs within graphs, for ever */
 	t = MODEL();
 	for (good = lone("Neg", "x", "p"), i = 0; i < 18; i++) {

@@ -96,6 +96,35 @@ static void test_regions(void **arg)
 	GIVES(t, IO("none", F32, y, 0, RC, 1, 1));
 }
 
+/* What a mode is called wrong is refused, not taken for another. */
+static void test_modes(void **arg)
+{
+	static const struct {
+		const char *domain, *op, *in, *attr, *words;
+	} cases[] = {
+		{ NULL, "RoiAlign", "x b i", "mode", "node y (RoiAlign): its mode is not known" },
+		{ NULL, "RoiAlign", "x b i", "coordinate_transformation_mode",
+		  "node y (RoiAlign): its coordinate_transformation_mode is not known" },
+		{ "ai.onnx.preview.training", "Momentum", "r r r r r", "mode",
+		  "node y (Momentum): its mode is not known" },
+		{ NULL, "Gelu", "x", "approximate", "node y (Gelu): its approximate is not known" },
+	};
+	static const float x[16], r[1];
+	static const int64_t i[4];
+	struct tested *t;
+	struct bytes n;
+	uint32_t k;
+
+	for (k = 0; k < sizeof(cases) / sizeof(cases[0]); k++) {
+		t = BEGIN(*arg, IO("x", F32, x, 1, 1, 4, 4), IO("b", F32, x, 4, 4),
+			  IO("i", S64, i, 4), IO("r", F32, r, 1));
+		n = op(cases[k].domain, cases[k].op, cases[k].in, "y");
+		attr_text(&n, cases[k].attr, "middle");
+		add_op(t, &n);
+		must_refuse(t, -EOPNOTSUPP, cases[k].words);
+	}
+}
+
 /* One large region among small ones: these have one sample each, and no room for 4096. */
 static void test_one_large(void **arg)
 {
@@ -648,8 +677,8 @@ static void test_channels_last(void **arg)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_regions), TEST(test_one_large), TEST(test_nowhere), TEST(test_least),
-		TEST(test_wide_regions), TEST(test_maxima),
+		TEST(test_regions), TEST(test_modes), TEST(test_one_large), TEST(test_nowhere),
+		TEST(test_least), TEST(test_wide_regions), TEST(test_maxima),
 		TEST(test_empty),
 		TEST(test_folded), TEST(test_folded_names), TEST(test_folded_sum),
 		TEST(test_no_weights), TEST(test_one_number), TEST(test_half_bytes),

@@ -150,16 +150,6 @@ static void tell_property(struct check *c, const struct accel_model_item *item)
 		printf("property %s: %s\n", item->name, item->text);
 }
 
-/* Texts of an item come from the file and are not trusted. */
-static char *clean_copy(const char *text)
-{
-	char *copy = strdup(text ? text : "");
-
-	if (!copy)
-		abort();
-	return text_clean(copy);
-}
-
 static int tell_item(void *user, const struct accel_model_item *item)
 {
 	static void (*const tell[])(struct check *c, const struct accel_model_item *item) = {
@@ -169,8 +159,8 @@ static int tell_item(void *user, const struct accel_model_item *item)
 		[ACCEL_MODEL_PROPERTY] = tell_property,
 	};
 
-	char *domain = clean_copy(item->domain), *name = clean_copy(item->name);
-	char *text = clean_copy(item->text);
+	char *domain = model_text(item->domain), *name = model_text(item->name);
+	char *text = model_text(item->text);
 	struct accel_model_item clean = *item;
 	struct check *c = user;
 
@@ -232,7 +222,9 @@ int cmd_model_check(struct ctl *ctl, void *data, const char *operand)
 
 	if (!operand)
 		return ctl_fail(ctl, CTL_USAGE, 0, "FILE", "which model?");
-	ret = session_operators(ctl, data, &c.added);
+	ret = session_no_program(ctl, operand);
+	if (!ret)
+		ret = session_operators(ctl, data, &c.added);
 	if (ret)
 		return ret;
 	if (ctl->json) {

@@ -150,10 +150,15 @@ static void tell_text(struct pair *p, struct probe *a)
 	ctl_grid_print(p->ctl, &table, 0);
 	for (i = 0; i < a->own; i++) {
 		accel_state_get_output(a->s.state, i, &v, &data);
-		printf("output %s: error %.3g of it, largest %.3g\n", v.name ? v.name : "",
-		       gap_share(&p->gaps[i]), p->gaps[i].largest);
+		if (p->gaps[i].wrong)
+			printf("output %s: the other has another shape\n", v.name ? v.name : "");
+		else
+			printf("output %s: error %.3g of it, largest %.3g\n", v.name ? v.name : "",
+			       gap_share(&p->gaps[i]), p->gaps[i].largest);
 	}
-	if (first < p->count)
+	if (!p->count)
+		printf("they have no result in common\n");
+	else if (first < p->count)
 		printf("they part at %s (%s), result %u of %u that both have\n", p->names[first],
 		       p->ops[first], first + 1, p->count);
 	else

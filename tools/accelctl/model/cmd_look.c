@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kfile.h"
 #include "model.h"
 
 /* --- info --- */
@@ -70,18 +71,22 @@ static int tell_value(void *user, const struct accel_model_item *item)
 {
 	const bool in = item->kind == ACCEL_MODEL_INPUT;
 	struct json_object **lists = user, *o;
+	char *name, *text;
 
 	if (!in && item->kind != ACCEL_MODEL_OUTPUT)
 		return 0;
-	if (!lists) {
-		printf("%s %s: %s[%s]\n", in ? "input" : "output", item->name, item->type,
-		       item->text);
-		return 0;
+	name = model_text(item->name);
+	text = model_text(item->text);
+	if (lists) {
+		o = ctl_json_obj(lists[!in], NULL);
+		ctl_json_str(o, "name", name);
+		ctl_json_str(o, "type", item->type);
+		ctl_json_str(o, "shape", text);
+	} else {
+		printf("%s %s: %s[%s]\n", in ? "input" : "output", name, item->type, text);
 	}
-	o = ctl_json_obj(lists[!in], NULL);
-	ctl_json_str(o, "name", item->name);
-	ctl_json_str(o, "type", item->type);
-	ctl_json_str(o, "shape", item->text);
+	free(name);
+	free(text);
 	return 0;
 }
 
@@ -101,6 +106,7 @@ int cmd_model_info(struct ctl *ctl, void *data, const char *operand)
 	if (ret)
 		return ret;
 	accel_model_get_info(model, &info);
+	text_clean(info.producer);
 	if (ctl->json) {
 		doc = ctl_schema(ctl);
 		ctl_json_bool(doc, "ok", true);
@@ -139,10 +145,18 @@ int cmd_model_info(struct ctl *ctl, void *data, const char *operand)
 
 /* --- explain, profile --- */
 
+/* Lines, which may be indented, with names from the file */
 static int print_text(void *user, const char *text, uint64_t bytes)
 {
+	char *copy = strndup(text, bytes), *rest = copy, *line;
+
 	(void)user;
-	return fwrite(text, 1, bytes, stdout) == bytes ? 0 : -EIO;
+	while ((line = strsep(&rest, "\n"))) {
+		text_clean(line + strspn(line, "\t"));
+		printf("%s%s", line, rest ? "\n" : "");
+	}
+	free(copy);
+	return copy && !ferror(stdout) ? 0 : -EIO;
 }
 
 int cmd_model_explain(struct ctl *ctl, void *data, const char *operand)

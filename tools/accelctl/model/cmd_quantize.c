@@ -412,6 +412,25 @@ static int check_kind(struct ctl *ctl, const struct model_opts *o)
 	return CTL_OK;
 }
 
+/* A misspelt layer would be quantised. */
+static int check_kept(const struct work *w)
+{
+	const struct ctl_strings *keep = &w->opts->keep;
+	uint32_t i, k;
+
+	for (i = 0; i < keep->count; i++) {
+		for (k = 0; k < w->count; k++)
+			if (!strcmp(w->layers[k].name, keep->v[i]) ||
+			    !strcmp(w->layers[k].node, keep->v[i]))
+				break;
+		if (k == w->count)
+			return ctl_fail(w->ctl, CTL_USAGE, 0, "--keep",
+					"no layer that this scheme quantises is called %s",
+					keep->v[i]);
+	}
+	return CTL_OK;
+}
+
 static int start(struct work *w)
 {
 	static const double most[] = {
@@ -437,6 +456,9 @@ static int start(struct work *w)
 	if (fixed && !w->opts->samples.count && !w->opts->inputs.count && !w->opts->golden)
 		return ctl_fail(w->ctl, CTL_USAGE, 0, "--calibrate",
 				"ranges come from inputs, and there are none");
+	ret = session_no_program(w->ctl, w->path);
+	if (ret)
+		return ret;
 	if (!stat(w->opts->out, &old) && !S_ISREG(old.st_mode))
 		return ctl_fail(w->ctl, CTL_FAILED, -EEXIST, "--out", "%s is no file that could be replaced",
 				w->opts->out);
@@ -460,7 +482,8 @@ static int start(struct work *w)
 	if (!w->count)
 		return ctl_fail(w->ctl, CTL_UNSUPPORTED, 0, w->path,
 				"has no layer that this scheme quantises");
-	return samples_find(w->ctl, w->opts, &w->samples);
+	ret = check_kept(w);
+	return ret ? ret : samples_find(w->ctl, w->opts, &w->samples);
 }
 
 int cmd_model_quantize(struct ctl *ctl, void *data, const char *operand)

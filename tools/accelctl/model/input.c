@@ -130,8 +130,8 @@ static int symbol_number(struct session *s, const char *name, int64_t *number)
 			continue;
 		errno = 0;
 		*number = strtoll(text + n + 1, &end, 10);
-		if (errno || *end || end == text + n + 1)
-			return ctl_fail(s->ctl, CTL_USAGE, 0, "--dim", "%s is no number",
+		if (errno || *end || end == text + n + 1 || *number < 0)
+			return ctl_fail(s->ctl, CTL_USAGE, 0, "--dim", "%s is no number of elements",
 					text + n + 1);
 	}
 	return CTL_OK;

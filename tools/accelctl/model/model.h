@@ -225,8 +225,12 @@ int session_load(struct session *s, struct ctl *ctl, const struct model_opts *op
 int session_compile(struct session *s);
 void session_close(struct session *s);
 
+/** model_text - a text of a file as a terminal and JSON may have it; the caller frees it */
+char *model_text(const char *text);
 /** session_compiled - is a file a compiled program? */
 bool session_compiled(const char *path);
+/** session_no_program - refuse a compiled program: it is no model any more; 0 or an exit status */
+int session_no_program(struct ctl *ctl, const char *path);
 
 /** session_file_bytes - bytes of the model and what it has outside of its file */
 uint64_t session_file_bytes(const struct session *s);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "interrupt.h"
+#include "kfile.h"
 #include "model.h"
 #include "progress.h"
 
@@ -64,6 +65,34 @@ int session_operators(struct ctl *ctl, const struct model_opts *opts,
 	return ret;
 }
 
+char *model_text(const char *text)
+{
+	char *copy = strdup(text ? text : "");
+
+	if (!copy)
+		abort();
+	return text_clean(copy);
+}
+
+bool session_compiled(const char *path)
+{
+	char magic[8] = "";
+	FILE *f = path ? fopen(path, "rb") : NULL;
+	bool compiled = f && fread(magic, 1, sizeof(magic), f) == sizeof(magic) &&
+			!memcmp(magic, ACCEL_PROGRAM_MAGIC, sizeof(magic));
+
+	if (f)
+		fclose(f);
+	return compiled;
+}
+
+int session_no_program(struct ctl *ctl, const char *path)
+{
+	return !session_compiled(path) ? CTL_OK :
+	       ctl_fail(ctl, CTL_UNSUPPORTED, 0, path,
+			"is a compiled program; this needs the model that it was made of");
+}
+
 static int open_model(struct ctl *ctl, const char *path, struct accel_operators *operators,
 		      const struct inputs_said *said, struct accel_model **model)
 {
@@ -73,6 +102,9 @@ static int open_model(struct ctl *ctl, const char *path, struct accel_operators 
 
 	if (!path)
 		return ctl_fail(ctl, CTL_USAGE, 0, "FILE", "which model?");
+	ret = session_no_program(ctl, path);
+	if (ret)
+		return ret;
 	opts.operators = operators;
 	ret = accel_model_open_opts(path, &opts, &error, model);
 	/* Shapes of inputs are only given if the file leaves them open. */
@@ -116,18 +148,6 @@ static int session_bytes(struct ctl *ctl, const char *path, struct accel_model *
 	unlink(file);
 	rmdir(folder);
 	return ret ? ctl_fail_error(ctl, ctl_status(ret), path, &error) : CTL_OK;
-}
-
-bool session_compiled(const char *path)
-{
-	char magic[8] = "";
-	FILE *f = path ? fopen(path, "rb") : NULL;
-	bool compiled = f && fread(magic, 1, sizeof(magic), f) == sizeof(magic) &&
-			!memcmp(magic, ACCEL_PROGRAM_MAGIC, sizeof(magic));
-
-	if (f)
-		fclose(f);
-	return compiled;
 }
 
 uint64_t session_file_bytes(const struct session *s)

@@ -64,6 +64,18 @@ forms() {
 	json '.ok and [.runs[] | [.threads, .batch]] == [[1,1],[1,3],[2,1],[2,3]]'
 }
 
+@test "a compiled program is no model" {
+	ctl 0 model compile "$digits/digits.onnx" -d sw -o "$T/digits.prog"
+	local what=(check "compare --with-level 0" "compare $digits/digits.onnx" "quantize -o $T/q.onnx") command
+	for command in "${what[@]}"; do
+		# shellcheck disable=SC2086 # words of it
+		set -- $command
+		ctl 3 model "$1" "$T/digits.prog" -d sw "${@:2}"
+		has "$stderr" "digits.prog: is a compiled program"
+	done
+	[ ! -e "$T/q.onnx" ]
+}
+
 @test "other numbers need the graph" {
 	ctl 0 model compile "$digits/digits.onnx" -d sw --dim n=2 --seen -o "$T/two.prog"
 	ctl 0 model compile "$digits/digits.onnx" -d sw --dim n=2 -o "$T/all.prog"
@@ -86,7 +98,6 @@ forms() {
 	ctl 2 model compile "$digits/digits.onnx" -d sw
 	has "$stderr" "which file"
 	ctl 1 model compile "$digits/digits.onnx" -d sw -o /nowhere/digits.prog
-	ctl 1 model check "$T/digits.prog"
 	head -c 200000 "$T/digits.prog" >"$T/cut.prog"
 	ctl 1 model run "$T/cut.prog" -d sw
 	has "$stderr" "the file is cut"

@@ -42,6 +42,8 @@ gives() {
 @test "a dimension that no input has is named" {
 	ctl 2 model run "$digits/digits.onnx" -d sw --dim m=3
 	has "$stderr" "no dimension is called m"
+	ctl 2 model run "$digits/digits.onnx" -d sw --dim n=-3
+	has "$stderr" "--dim: -3 is no number of elements"
 	ctl 0 model run "$digits/digits.onnx" -d sw --dim n=3 --json
 	json '.outputs[0].dims == [3, 10]'
 }
@@ -243,6 +245,30 @@ make_golden() {
 	wait "$script" || true
 	ctl 0 model run "$digits/digits.onnx" -d sw --repeat 3
 	lacks "$stderr" running
+}
+
+@test "names of a model that a terminal would follow, or that are no text" {
+	py onnx.py model "$T/odd.onnx" x:f32:2,3 Relu
+	# Of the node, and of its result
+	LC_ALL=C sed -i $'s/n0/\x1b0/; s/y0/\xff0/g' "$T/odd.onnx"
+	ctl 0 model info "$T/odd.onnx"
+	has "$output" "output ?0: "
+	ctl 0 model info "$T/odd.onnx" --json
+	json '.output_values[0].name == "?0"'
+	ctl 0 model explain "$T/odd.onnx" -d sw
+	has "$output" "relu  ?0"
+	ctl 0 model explain "$T/odd.onnx" -d sw --dot
+	lacks "$output" $'\033'
+	ctl 0 model profile "$T/odd.onnx" -d sw
+	lacks "$output" $'\033'
+	py onnx.py model "$T/bad.onnx" x:f32:2,3 LeakyRelu,alpha=nan
+	LC_ALL=C sed -i $'s/n0/\x1b0/' "$T/bad.onnx"
+	ctl 2 model run "$T/bad.onnx" -d sw
+	has "$stderr" "?0: node ?0 (LeakyRelu): unary"
+	lacks "$stderr" $'\033'
+	LC_ALL=C sed -i $'s/\x1b0/\xff0/' "$T/odd.onnx"
+	ctl 0 model explain "$T/odd.onnx" -d sw --json
+	json '.nodes[0].name == "?0"'
 }
 
 @test "check says what would run and what would not" {

@@ -150,6 +150,8 @@ quantize() {
 	"$onnx" model "$T/none.onnx" x:f32:2,3 Relu
 	ctl 3 model quantize "$T/none.onnx" -d sw -o "$T/q.onnx"
 	ctl 1 model quantize "$digits/digits.onnx" -d sw -o /nowhere/q.onnx
+	ctl 2 model quantize "$digits/digits.onnx" -d sw -o "$T/q.onnx" --keep /8/Gem
+	has "$stderr" "--keep: no layer that this scheme quantises is called /8/Gem"
 	# What would not be looked at.
 	for option in --imatrix --imatrix-from --imatrix-out --text --tokenizer; do
 		ctl 2 model quantize "$digits/digits.onnx" -d sw -o "$T/q.onnx" "$option" "$T/none.onnx"
@@ -186,4 +188,7 @@ quantize() {
 	ctl 2 model compare a b c
 	"$onnx" model "$T/other.onnx" image:f32:1,1,16,16 Relu
 	ctl 0 model compare "$T/other.onnx" "$T/other.onnx" -d sw
+	ctl 8 model compare "$digits/digits.onnx" "$T/other.onnx" -d sw
+	has "$output" "output logits: the other has another shape"
+	has "$output" "they have no result in common"
 }
