@@ -489,8 +489,8 @@ static void put_text(struct out *o, const char *text)
 static const char *const pieces[] = { "<unk>", "<s>", "</s>", "\342\226\201", "a", "b", "ab",
 				      "\342\226\201ab" };
 
-/* SentencePiece's kind: eight pieces, @scores of them */
-static void write_tokens(uint64_t scores)
+/* Eight pieces, @scores of them; @pre: of BPE, how texts are cut; @bos: what is said of their begin */
+static void write_tokens(uint64_t scores, const char *pre, int bos)
 {
 	static const float values[] = { 0, 0, 0, -9, -8, -7, -2, -1 };
 	static const int32_t types[] = { 2, 3, 3, 1, 1, 1, 1, 1 };
@@ -501,10 +501,20 @@ static void write_tokens(uint64_t scores)
 	put(&o, "GGUF", 4);
 	put_number(&o, 3, 4);
 	put_number(&o, 0, 8);
-	put_number(&o, 6, 8);
+	put_number(&o, 6u + !!pre + (bos >= 0), 8);
+	if (pre) {
+		put_text(&o, "tokenizer.ggml.pre");
+		put_number(&o, 8, 4);
+		put_text(&o, pre);
+	}
+	if (bos >= 0) {
+		put_text(&o, "tokenizer.ggml.add_bos_token");
+		put_number(&o, 7, 4);
+		put_number(&o, (uint64_t)bos, 1);
+	}
 	put_text(&o, "tokenizer.ggml.model");
 	put_number(&o, 8, 4);
-	put_text(&o, "llama");
+	put_text(&o, pre ? "gpt2" : "llama");
 	put_text(&o, "tokenizer.ggml.tokens");
 	put_number(&o, 9, 4);
 	put_number(&o, 8, 4);
@@ -545,7 +555,7 @@ static void test_tokens(void **arg)
 	size_t count = 0;
 
 	(void)arg;
-	write_tokens(8);
+	write_tokens(8, NULL, -1);
 	if (accel_tokenizer_open(path_of("tokens.gguf"), &e, &t))
 		fail_msg("%s", e.text);
 	assert_int_equal(accel_tokenizer_get_info(t, &info), 0);
@@ -561,9 +571,43 @@ static void test_tokens(void **arg)
 	assert_int_equal(list[2].id, 4);
 	free(list);
 	accel_tokenizer_close(t);
-	write_tokens(7);
+	write_tokens(7, NULL, -1);
 	assert_int_equal(accel_tokenizer_open(path_of("tokens.gguf"), &e, &t), -EBADMSG);
 	assert_true(e.text[0]);
+}
+
+/* Many files of LLaMA 3 do not say that texts begin with a token: how they cut texts does. */
+static void test_begins(void **arg)
+{
+	static const struct {
+		const char *pre;
+		int said;
+		bool begins;
+	} cases[] = {
+		{ "llama-bpe", -1, true }, { "llama-bpe", 0, false }, { "gpt-2", -1, false },
+		{ "gpt-2", 1, true }, { "qwen2", -1, false }, { NULL, -1, true },
+		{ NULL, 0, false }
+	};
+	struct accel_encode_args args = ACCEL_ENCODE_ARGS_INIT;
+	struct accel_error e = ACCEL_ERROR_INIT;
+	struct accel_tokenizer *t = NULL;
+	struct accel_token *list = NULL;
+	size_t count, i;
+
+	(void)arg;
+	args.text = "ab";
+	args.bytes = 2;
+	args.flags = ACCEL_ENCODE_ADD_SPECIAL;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		write_tokens(8, cases[i].pre, cases[i].said);
+		if (accel_tokenizer_open(path_of("tokens.gguf"), &e, &t))
+			fail_msg("%s", e.text);
+		assert_int_equal(accel_tokenizer_encode(t, &args, &list, &count), 0);
+		assert_true(count > cases[i].begins);
+		assert_int_equal(list[0].id == 1, cases[i].begins);
+		free(list);
+		accel_tokenizer_close(t);
+	}
 }
 
 static int make_folder(void **state)
@@ -598,6 +642,7 @@ int main(void)
 		cmocka_unit_test(test_long_path),
 		cmocka_unit_test_setup_teardown(test_longest, bed_setup, bed_teardown),
 		cmocka_unit_test(test_tokens),
+		cmocka_unit_test(test_begins),
 	};
 
 	return cmocka_run_group_tests_name("families", tests, make_folder, drop_folder);
