@@ -403,6 +403,9 @@ int accel_tokenizer_open(const char *path, struct accel_error *error, struct acc
 		snprintf(file, sizeof(file), "%s/tokenizer.json", folder);
 		if (access(file, F_OK))
 			snprintf(file, sizeof(file), "%s/vocab.txt", folder);
+		if (access(file, F_OK) && errno == ENOENT)
+			return tok_fail(error, -ENOENT,
+					"%.180s: neither tokenizer.json nor vocab.txt", folder);
 	} else {
 		name = strrchr(path, '/');
 		snprintf(folder, sizeof(folder), "%.*s", name ? (int)(name - path) + 1 : 1, name ?

@@ -486,6 +486,15 @@ static void put_text(struct out *o, const char *text)
 	put(o, text, strlen(text));
 }
 
+static void write_out(const struct out *o, const char *name)
+{
+	FILE *f = fopen(path_of(name), "wb");
+
+	assert_non_null(f);
+	assert_int_equal(fwrite(o->p, 1, o->n, f), o->n);
+	assert_int_equal(fclose(f), 0);
+}
+
 static const char *const pieces[] = { "<unk>", "<s>", "</s>", "\342\226\201", "a", "b", "ab",
 				      "\342\226\201ab" };
 
@@ -496,7 +505,6 @@ static void write_tokens(uint64_t scores, const char *pre, int bos)
 	static const int32_t types[] = { 2, 3, 3, 1, 1, 1, 1, 1 };
 	struct out o = { .n = 0 };
 	uint32_t i;
-	FILE *f;
 
 	put(&o, "GGUF", 4);
 	put_number(&o, 3, 4);
@@ -539,10 +547,7 @@ static void write_tokens(uint64_t scores, const char *pre, int bos)
 	put_text(&o, "tokenizer.ggml.eos_token_id");
 	put_number(&o, 4, 4);
 	put_number(&o, 2, 4);
-	f = fopen(path_of("tokens.gguf"), "wb");
-	assert_non_null(f);
-	assert_int_equal(fwrite(o.p, 1, o.n, f), o.n);
-	assert_int_equal(fclose(f), 0);
+	write_out(&o, "tokens.gguf");
 }
 
 static void test_tokens(void **arg)
@@ -585,7 +590,7 @@ static void test_begins(void **arg)
 		bool begins;
 	} cases[] = {
 		{ "llama-bpe", -1, true }, { "llama-bpe", 0, false }, { "gpt-2", -1, false },
-		{ "gpt-2", 1, true }, { "qwen2", -1, false }, { NULL, -1, true },
+		{ "tekken", -1, true }, { "gpt-2", 1, true }, { "qwen2", -1, false }, { NULL, -1, true },
 		{ NULL, 0, false }
 	};
 	struct accel_encode_args args = ACCEL_ENCODE_ARGS_INIT;
@@ -608,6 +613,29 @@ static void test_begins(void **arg)
 		free(list);
 		accel_tokenizer_close(t);
 	}
+}
+
+/* A part has some of the tensors: what is wrong is not that the others are missing. */
+static void test_split(void **arg)
+{
+	struct accel_error e = ACCEL_ERROR_INIT;
+	struct accel_model *model = NULL;
+	struct out o = { .n = 0 };
+
+	(void)arg;
+	put(&o, "GGUF", 4);
+	put_number(&o, 3, 4);
+	put_number(&o, 0, 8);
+	put_number(&o, 2, 8);
+	put_text(&o, "general.architecture");
+	put_number(&o, 8, 4);
+	put_text(&o, "llama");
+	put_text(&o, "split.count");
+	put_number(&o, 2, 4);
+	put_number(&o, 3, 2);
+	write_out(&o, "split.gguf");
+	assert_int_equal(accel_model_open(path_of("split.gguf"), &e, &model), -EOPNOTSUPP);
+	assert_non_null(strstr(e.text, "one of 3 files"));
 }
 
 static int make_folder(void **state)
@@ -643,6 +671,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_longest, bed_setup, bed_teardown),
 		cmocka_unit_test(test_tokens),
 		cmocka_unit_test(test_begins),
+		cmocka_unit_test(test_split),
 	};
 
 	return cmocka_run_group_tests_name("families", tests, make_folder, drop_folder);

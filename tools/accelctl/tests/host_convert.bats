@@ -275,6 +275,12 @@ likewise() {
 	ctl 2 model convert "$austen" "$T/it.gguf" "$T/more"
 	ctl 2 model convert "$austen" "$T/folder" --type q4_0
 	has "$stderr" .gguf
+	for name in folder.onnx folder.safetensors; do
+		ctl 2 model convert "$austen" "$T/$name"
+		has "$stderr" "a folder is written, or a file whose name ends in .gguf"
+	done
+	ctl 2 model convert "$austen" "$T/folder" --limit 5
+	has "$stderr" "--limit: only with a text"
 	ctl 3 model convert "$HF/hf-c/roberta" "$T/it.gguf"
 	has "$stderr" roberta
 	ctl 1 model convert "$T/nothing" "$T/it.gguf"

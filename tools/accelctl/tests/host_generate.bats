@@ -295,10 +295,26 @@ lora() {
 	ctl 2 generate -d sw
 	ctl 2 generate -m "$HF/hf/llama" -d sw
 	ctl 2 generate -m "$HF/hf/llama" -d sw --input-ids 1,x
-	ctl 2 generate -m "$HF/hf/llama" -d sw --input-ids 99999
+	ctl 2 generate -m "$HF/hf/llama" -d sw --input-ids 1,99999
+	has "$stderr" "--input-ids: token 99999: the model has 300 tokens"
+	ctl 2 perplexity -m "$HF/hf/llama" -d sw --input-ids 1,300
+	has "$stderr" "--input-ids: token 300: the model has 300 tokens"
 	ctl 3 generate -m "$HF/hf/bert" -d sw --input-ids 1
 	ctl 1 generate -m "$HF/hf/llama" -d sw --input-ids "$(seq -s, 17)" -c 2
 	ctl 2 perplexity -m "$HF/hf/llama" -d sw --input-ids 1
+	# Downloads that are not whole
+	local austen=$BATS_TEST_DIRNAME/../../../examples/austen part=$BATS_TEST_TMPDIR/part
+	mkdir "$part"
+	cp "$austen/config.json" "$part"
+	head -c 1000000 "$austen/model.safetensors" >"$part/model.safetensors"
+	ctl 1 generate -m "$part" -d sw -p x
+	has "$stderr" "part: neither tokenizer.json nor vocab.txt"
+	ctl 1 generate -m "$part" -d sw --input-ids 1
+	has "$stderr" "weight: the file ends before its data"
+	ctl 0 model convert "$austen" "$part/whole.gguf"
+	head -c 1000000 "$part/whole.gguf" >"$part/cut.gguf"
+	ctl 1 generate -m "$part/cut.gguf" -d sw --input-ids 1
+	has "$stderr" "weight: the file ends before its data"
 }
 
 @test "look-up guesses in a text that repeats itself, and hardly in one that does not" {

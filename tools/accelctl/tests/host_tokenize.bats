@@ -49,6 +49,9 @@ setup() {
 	ctl 2 tokenize -m "$lm"
 	ctl 2 tokenize -p a
 	ctl 2 tokenize -m "$lm" --decode 1,x
+	has "$stderr" "--decode: numbers"
+	ctl 2 tokenize -m "$lm" --decode 1,4096
+	has "$stderr" "--decode: there is no token 4096"
 }
 
 # same TOKENIZER: random strings have the tokens, and these the text, that @huggingface/tokenizers gives them. Seldom they
