@@ -11,18 +11,6 @@ setup_file() {
 	export HF=$BATS_FILE_TMPDIR
 }
 
-# row FOLDER NAME: the numbers of the first row of an int64 array, with commas
-row() {
-	python3 - "$HF/$1/golden.safetensors" "$2" <<-'END'
-		import json, struct, sys
-		data = open(sys.argv[1], 'rb').read()
-		size = struct.unpack('<Q', data[:8])[0]
-		entry = json.loads(data[8:8 + size])[sys.argv[2]]
-		first, count = 8 + size + entry['data_offsets'][0], entry['shape'][-1]
-		print(*struct.unpack('<%dq' % count, data[first:first + 8 * count]), sep=',')
-	END
-}
-
 # goes_on FOLDER: the answer is the right one, whatever the pieces, and with guesses
 goes_on() {
 	local in all count how
