@@ -293,6 +293,12 @@ likewise() {
 		ctl 2 model convert "$austen" "$T/$name"
 		has "$stderr" "a folder is written, or a file whose name ends in .gguf"
 	done
+	for name in "$austen" "$T/whole.gguf"; do
+		[ "$name" = "$austen" ] || ctl 0 model convert "$austen" "$name"
+		ctl 3 model run "$name" -d sw --dtype int8
+		has "$stderr" "folders and GGUF files have blocks instead"
+	done
+	rm "$T/whole.gguf"
 	ctl 2 model convert "$austen" "$T/folder" --limit 5
 	has "$stderr" "--limit: only with a text"
 	ctl 3 model convert "$HF/hf-c/roberta" "$T/it.gguf"

@@ -290,6 +290,25 @@ lora() {
 	ctl 3 generate -m "$HF/hf/bert" -d sw --input-ids 1
 	ctl 1 generate -m "$HF/hf/llama" -d sw --input-ids "$(seq -s, 17)" -c 2
 	ctl 2 perplexity -m "$HF/hf/llama" -d sw --input-ids 1
+	# Numbers that are none, and a schema that no token begins
+	local bad=$BATS_TEST_TMPDIR/bad command
+	mkdir "$bad"
+	cp "$HF/hf/llama/config.json" "$bad"
+	python3 - "$HF/hf/llama/model.safetensors" "$bad/model.safetensors" <<-'END'
+		import json, struct, sys
+		data = bytearray(open(sys.argv[1], 'rb').read())
+		size = struct.unpack('<Q', data[:8])[0]
+		struct.pack_into('<f', data, 8 + size + json.loads(data[8:8 + size])['model.norm.weight']['data_offsets'][0], float('nan'))
+		open(sys.argv[2], 'wb').write(data)
+	END
+	for command in generate perplexity embed; do
+		ctl 1 $command -m "$bad" -d sw --input-ids 1,2
+		has "$stderr" "what the model computes is NaN or infinite"
+	done
+	echo '{"model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}}' >"$bad/tokenizer.json"
+	echo '{"type": "array"}' >"$bad/schema"
+	ctl 1 generate -m "$HF/hf/llama" --tokenizer "$bad" -d sw -p a --json-schema "$bad/schema"
+	has "$stderr" "no token can follow: by the schema"
 	# Downloads that are not whole
 	local austen=$BATS_TEST_DIRNAME/../../../examples/austen part=$BATS_TEST_TMPDIR/part
 	mkdir "$part"

@@ -26,6 +26,10 @@ double speaker_now(void)
 /* Report the library's error, if there is one. */
 int speaker_fail(struct speaker *s, int ret)
 {
+	if (ret == -EDOM || ret == -ENODATA)
+		return ctl_fail(s->ctl, CTL_FAILED, ret, NULL, "%s", ret == -EDOM ?
+				"what the model computes is NaN or infinite" :
+				"no token can follow: by the schema, or by biases");
 	return ctl_fail_ctx(s->ctl, ctl_status(ret), NULL, s->ctx, ret);
 }
 
