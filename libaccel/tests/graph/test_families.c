@@ -498,7 +498,7 @@ static void write_out(const struct out *o, const char *name)
 static const char *const pieces[] = { "<unk>", "<s>", "</s>", "\342\226\201", "a", "b", "ab",
 				      "\342\226\201ab" };
 
-/* Eight pieces, @scores of them; @pre: of BPE, how texts are cut; @bos: what is said of their begin */
+/* Eight pieces, @scores of them; @pre: how BPE cuts texts; @bos: do they begin with a token? */
 static void write_tokens(uint64_t scores, const char *pre, int bos)
 {
 	static const float values[] = { 0, 0, 0, -9, -8, -7, -2, -1 };
@@ -590,8 +590,8 @@ static void test_begins(void **arg)
 		bool begins;
 	} cases[] = {
 		{ "llama-bpe", -1, true }, { "llama-bpe", 0, false }, { "gpt-2", -1, false },
-		{ "tekken", -1, true }, { "gpt-2", 1, true }, { "qwen2", -1, false }, { NULL, -1, true },
-		{ NULL, 0, false }
+		{ "tekken", -1, true }, { "gpt-2", 1, true }, { "qwen2", -1, false },
+		{ NULL, -1, true }, { NULL, 0, false }
 	};
 	struct accel_encode_args args = ACCEL_ENCODE_ARGS_INIT;
 	struct accel_error e = ACCEL_ERROR_INIT;

@@ -658,15 +658,24 @@ static struct accel_tokenizer *spaces(void)
 	static const char *const kinds[] = {
 		"\342\226\201%c", "%c\342\226\201%c", "%c%c", "<0x%02X>"
 	};
+	static const char *const begin[] = {
+		"{\"model\":{\"type\":\"BPE\",\"byte_fallback\":true,\"merges\":[],",
+		"\"vocab\":{\"\\\"\":50,\"x\":51,",
+		"\"\342\226\201y\":52,\"<s>\":60"
+	};
+	static const char *const end[] = {
+		"\"added_tokens\":[{\"id\":60,\"content\":\"<s>\",\"special\":true}],",
+		"\"decoder\":{\"type\":\"Sequence\",\"decoders\":[{\"type\":\"Replace\",",
+		"\"pattern\":{\"String\":\"\342\226\201\"},\"content\":\" \"},{\"type\":\"ByteFallback\"},",
+		"{\"type\":\"Fuse\"},{\"type\":\"Strip\",\"content\":\" \",\"start\":1,\"stop\":0}]}}"
+	};
 	struct accel_error e = ACCEL_ERROR_INIT;
 	struct accel_tokenizer *t = NULL;
 	char json[4096], text[16];
 	size_t n;
 	int i, c;
 
-	n = (size_t)sprintf(json, "{\"model\":{\"type\":\"BPE\",\"byte_fallback\":true,"
-			    "\"merges\":[],\"vocab\":{\"\\\"\":50,\"x\":51,"
-			    "\"\342\226\201y\":52,\"<s>\":60");
+	n = (size_t)sprintf(json, "%s%s%s", begin[0], begin[1], begin[2]);
 	for (i = 0; i < 50; i++) {
 		c = (i % 4 == 3 ? '0' : 'a') + i / 4;
 		snprintf(text, sizeof(text), kinds[i % 4], c, c);
@@ -674,11 +683,7 @@ static struct accel_tokenizer *spaces(void)
 	}
 	for (; i < NET_VOCAB - 1; i++)
 		n += i > 52 ? (size_t)sprintf(json + n, ",\"z%d\":%d", i, i) : 0;
-	sprintf(json + n, "}},\"added_tokens\":[{\"id\":60,\"content\":\"<s>\","
-		"\"special\":true}],\"decoder\":{\"type\":\"Sequence\",\"decoders\":["
-		"{\"type\":\"Replace\",\"pattern\":{\"String\":\"\342\226\201\"},"
-		"\"content\":\" \"},{\"type\":\"ByteFallback\"},{\"type\":\"Fuse\"},"
-		"{\"type\":\"Strip\",\"content\":\" \",\"start\":1,\"stop\":0}]}}");
+	sprintf(json + n, "}},%s%s%s%s", end[0], end[1], end[2], end[3]);
 	if (accel_tokenizer_parse(json, strlen(json), &e, &t))
 		fail_msg("tokenizer: %s", e.text);
 	return t;
