@@ -521,6 +521,10 @@ static int check(const struct job *j)
 	if (!j->to_gguf && (o->type >= ACCEL_Q8_0 || o->table >= ACCEL_Q8_0))
 		return stored_fail(j->error, -EINVAL,
 				   "blocks are in files of GGUF, whose names end in .gguf");
+	if (ends(j->out, ".onnx") || ends(j->out, ".safetensors"))
+		return stored_fail(j->error, -EINVAL,
+				   "a folder is written, or a file whose name ends in .gguf: %.100s is neither",
+				   j->out);
 	if (j->to_gguf && !j->m->config.gguf && j->m->family->build != decoder_build &&
 	    !j->m->family->gguf)
 		return stored_fail(j->error, -EOPNOTSUPP,

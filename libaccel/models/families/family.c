@@ -82,9 +82,14 @@ static int open_gguf(struct family_model *m, struct accel_error *error)
 	int ret = stored_open(m->path, &m->store, error);
 	const char *text = "";
 	uint64_t n = 0;
+	int64_t parts;
 
 	if (ret)
 		return ret;
+	if (meta_whole(meta_find(&m->store, "split.count"), 0, &parts) && parts > 1)
+		return stored_fail(error, -EOPNOTSUPP,
+				   "%.200s: one of %lld files: a GGUF model is a single one",
+				   m->path, (long long)parts);
 	m->config.gguf = &m->store;
 	meta_string(meta_find(&m->store, "general.architecture"), NULL, &text, &n);
 	if (!n || n >= sizeof(m->config.type))

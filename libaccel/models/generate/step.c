@@ -5,6 +5,7 @@
  * lock, which is given up while the engine runs.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "generate.h"
@@ -230,6 +231,29 @@ static uint32_t run(struct accel_generator *g)
 
 /* --- what comes of it -------------------------------------------------------------- */
 
+/* Behind what is no text an answer begins one, before whose first word there may be no space. */
+static int drop_space(const struct accel_generator *g, const struct request *r, uint32_t token,
+		      const char **bytes, uint32_t *count)
+{
+	const struct accel_tokenizer *t = g->opts.tokenizer;
+	struct accel_token_info info = { .size = sizeof(info) };
+	char *text = NULL;
+	size_t n = 0;
+	int ret;
+
+	if (r->count != r->prompt || !*count || **bytes != ' ' ||
+	    accel_tokenizer_get_token(t, (uint32_t)r->tokens[r->count - 1], &info) ||
+	    !(info.flags & ACCEL_TOKEN_SPECIAL))
+		return 0;
+	ret = accel_tokenizer_decode(t, &token, 1, 0, &text, &n);
+	if (!ret && (!n || *text != ' ')) {
+		(*bytes)++;
+		(*count)--;
+	}
+	free(text);
+	return ret;
+}
+
 /* Text that a token adds; *stop: a text ends the answer, whose rest is told with the end. */
 static int add_text(struct accel_generator *g, struct request *r, struct accel_event *event,
 		    bool *stop)
@@ -243,6 +267,8 @@ static int add_text(struct accel_generator *g, struct request *r, struct accel_e
 		return 0;
 	if (r->constraint)
 		ret = accel_constraint_take(r->constraint, bytes, count);
+	if (!ret)
+		ret = drop_space(g, r, event->token, &bytes, &count);
 	if (!ret)
 		ret = text_add(&r->text, bytes, count, stop);
 	if (ret)

@@ -318,10 +318,13 @@ static int place_tensors(struct store *store, const struct cursor *c, struct map
 		struct stored *s = &store->list[i];
 
 		offset = (uint64_t)(uintptr_t)s->data;
-		if (offset % (uint64_t)align || begin > map->bytes ||
-		    offset > map->bytes - begin || s->bytes > map->bytes - begin - offset)
+		if (offset % (uint64_t)align)
 			return stored_fail(error, -EBADMSG,
 					   "%.100s: its data are not where they should be",
+					   s->name);
+		if (begin > map->bytes || offset > map->bytes - begin ||
+		    s->bytes > map->bytes - begin - offset)
+			return stored_fail(error, -EBADMSG, "%.100s: the file ends before its data",
 					   s->name);
 		s->data = map->data + begin + offset;
 	}

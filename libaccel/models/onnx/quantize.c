@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "libaccel/core/fpmode.h"
+#include "../families/families.h"
 #include "quantize.h"
 
 /* --- the file ------------------------------------------------------------------------------ */
@@ -394,6 +395,9 @@ int accel_model_quantize(const char *path, const struct accel_model_quantize_opt
 		return good ? -ENOMEM : -EINVAL;
 	model = im->model;
 	ret = accel_graph_create(&model->graph);
+	if (!ret && family_is(path))
+		ret = im_fail(im, -EOPNOTSUPP,
+			      "folders and GGUF files have blocks instead, by accel_model_convert()");
 	if (!ret)
 		ret = map_file(im, NULL, &map);
 	if (!ret) {

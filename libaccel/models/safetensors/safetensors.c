@@ -131,7 +131,9 @@ static int read_entry(struct store *store, const char *name, struct json_object 
 		return ret;
 	from = number_at(place, 0);
 	to = number_at(place, 1);
-	if (from < 0 || to < from || (uint64_t)to > bytes ||
+	if (from >= 0 && to >= from && (uint64_t)to > bytes)
+		return stored_fail(error, -EBADMSG, "%.100s: the file ends before its data", name);
+	if (from < 0 || to < from ||
 	    __builtin_mul_overflow(s->count, types[i].bits, &bits) || bits % 8 ||
 	    bits / 8 != (uint64_t)(to - from))
 		return stored_fail(error, -EBADMSG, "%.100s: its data are not where they should be",

@@ -24,6 +24,10 @@ static const uint8_t low_line[] = { 0xe2, 0x96, 0x81 };
 	"[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|" \
 	"[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|" \
 	"\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
+#define WORD_TEKKEN \
+	"[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+|" \
+	"[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]*|" \
+	"\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
 #define WORD_DEEPSEEK3 \
 	"[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+|" \
 	" ?[\\p{P}\\p{S}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
@@ -35,34 +39,51 @@ static const uint8_t low_line[] = { 0xe2, 0x96, 0x81 };
  * @nfc: the text is composed before
  * @digits: each is a piece of its own
  * @ignore_merges: words that are tokens are not looked into
+ * @bos: texts begin with a token, where the file does not say it
  */
 static const struct cut {
 	const char *name;
 	const char *splits[3];
-	bool nfc, digits, ignore_merges;
+	bool nfc, digits, ignore_merges, bos;
 } cuts[] = {
-	{ "", { GPT2_SPLIT }, false, false, false },
-	{ "default", { GPT2_SPLIT }, false, false, false },
-	{ "gpt-2", { GPT2_SPLIT }, false, false, false },
-	{ "roberta-bpe", { GPT2_SPLIT }, false, false, false },
-	{ "phi-2", { GPT2_SPLIT }, false, false, false },
-	{ "olmo", { GPT2_SPLIT }, true, false, false },
-	{ "smollm", { GPT2_SPLIT }, false, true, false },
-	{ "starcoder", { GPT2_SPLIT }, false, true, false },
-	{ "llama3", { WORD_LLAMA3 }, false, false, true },
-	{ "llama-v3", { WORD_LLAMA3 }, false, false, true },
-	{ "llama-bpe", { WORD_LLAMA3 }, false, false, true },
-	{ "dbrx", { WORD_LLAMA3 }, false, false, false },
-	{ "smaug-bpe", { WORD_LLAMA3 }, false, false, true },
-	{ "qwen2", { WORD_QWEN2 }, true, false, false },
-	{ "deepseek-r1-qwen", { WORD_QWEN2 }, true, false, false },
-	{ "gpt-4o", { WORD_GPT4O }, false, false, false },
-	{ "llama4", { WORD_GPT4O }, false, false, false },
+	{ "", { GPT2_SPLIT }, false, false, false, false },
+	{ "default", { GPT2_SPLIT }, false, false, false, false },
+	{ "gpt-2", { GPT2_SPLIT }, false, false, false, false },
+	{ "roberta-bpe", { GPT2_SPLIT }, false, false, false, false },
+	{ "phi-2", { GPT2_SPLIT }, false, false, false, false },
+	{ "olmo", { GPT2_SPLIT }, true, false, false, false },
+	{ "smollm", { GPT2_SPLIT }, false, true, false, false },
+	{ "starcoder", { GPT2_SPLIT }, false, true, false, false },
+	{ "llama3", { WORD_LLAMA3 }, false, false, true, true },
+	{ "llama-v3", { WORD_LLAMA3 }, false, false, true, true },
+	{ "llama-bpe", { WORD_LLAMA3 }, false, false, true, true },
+	{ "tekken", { WORD_TEKKEN }, false, false, true, true },
+	{ "dbrx", { WORD_LLAMA3 }, false, false, false, false },
+	{ "smaug-bpe", { WORD_LLAMA3 }, false, false, true, false },
+	{ "qwen2", { WORD_QWEN2 }, true, false, false, false },
+	{ "deepseek-r1-qwen", { WORD_QWEN2 }, true, false, false, false },
+	{ "gpt-4o", { WORD_GPT4O }, false, false, false, false },
+	{ "llama4", { WORD_GPT4O }, false, false, false, false },
 	{ "deepseek-v3",
 	  { "\\p{N}{1,3}", "[\\x{4e00}-\\x{9fa5}\\x{3040}-\\x{309f}\\x{30a0}-\\x{30ff}]+",
 	    WORD_DEEPSEEK3 },
-	  false, false, false },
+	  false, false, false, false },
 };
+
+static bool is(struct tok_bytes s, const char *name)
+{
+	return s.n == strlen(name) && (!s.n || !memcmp(s.p, name, s.n));
+}
+
+static const struct cut *find_cut(struct tok_bytes name)
+{
+	uint32_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cuts); i++)
+		if (is(name, cuts[i].name))
+			return &cuts[i];
+	return NULL;
+}
 
 static bool has_cut(const struct tok_steps *s, const struct cut *c)
 {
@@ -105,11 +126,6 @@ const char *tok_cut_name(const struct accel_tokenizer *t)
 			return c->name;
 	}
 	return NULL;
-}
-
-static bool is(struct tok_bytes s, const char *name)
-{
-	return s.n == strlen(name) && (!s.n || !memcmp(s.p, name, s.n));
 }
 
 static int32_t type_of(const struct tok_arrays *a, uint32_t id)
@@ -204,14 +220,11 @@ static int add_merges(struct accel_tokenizer *t, const struct tok_arrays *a, str
 
 static int make_gpt2(struct accel_tokenizer *t, const struct tok_arrays *a, struct accel_error *e)
 {
-	const struct cut *c = NULL;
+	const struct cut *c = find_cut(a->pre);
 	struct tok_step *s;
 	uint32_t i;
 	int ret;
 
-	for (i = 0; i < ARRAY_SIZE(cuts); i++)
-		if (is(a->pre, cuts[i].name))
-			c = &cuts[i];
 	/* A wrong guess would be silent. */
 	if (!c)
 		return tok_fail(e, -EOPNOTSUPP, "how \"%.*s\" cuts texts is not known",
@@ -420,6 +433,7 @@ static uint32_t when(int said, bool otherwise, uint32_t id)
 static int make(struct accel_tokenizer *t, const struct tok_arrays *a, struct accel_error *e)
 {
 	bool bert = is(a->model, "bert"), llama = is(a->model, "llama"), t5 = is(a->model, "t5");
+	const struct cut *c = is(a->model, "gpt2") ? find_cut(a->pre) : NULL;
 	int ret;
 
 	if (!a->tokens || !a->count || a->count > TOK_MAX_IDS || a->merge_count > 2 * TOK_MAX_IDS)
@@ -453,7 +467,8 @@ static int make(struct accel_tokenizer *t, const struct tok_arrays *a, struct ac
 			      true);
 	} else {
 		ret = llama ? make_llama(t, a) : t5 ? make_t5(t, a, e) : make_gpt2(t, a, e);
-		make_template(t, when(a->add_bos, llama, t->bos), when(a->add_eos, t5, t->eos),
+		make_template(t, when(a->add_bos, llama || (c && c->bos), t->bos),
+			      when(a->add_eos, t5, t->eos),
 			      when(a->add_sep, false, a->sep < a->count ? a->sep : TOK_NONE),
 				false);
 	}

@@ -390,6 +390,74 @@ int decode_ids(struct tok_run *r, const uint32_t *ids, size_t count, uint32_t fl
 	return ret;
 }
 
+/**
+ * token_inside - what a token stands for between others
+ * @r: run of a tokenizer whose decoder is neither of WordPiece nor of CTC
+ * @text: text of the token
+ * @a: out: the bytes
+ * @b: room, as @a is
+ *
+ * What steps do at the beginning of a text, or at its end, is left out.
+ *
+ * Return: 0; -E2BIG; -ENOMEM.
+ */
+int token_inside(struct tok_run *r, struct tok_bytes text, struct tok_strings *a,
+		 struct tok_strings *b)
+{
+	const struct tok_steps *steps = &r->t->decoders;
+	struct tok_strings swap;
+	bool fused = false;
+	uint8_t byte;
+	uint32_t k;
+	size_t n;
+	int ret;
+
+	a->used = 0;
+	ret = strings_put(a, text.p, text.n);
+	for (k = 0; !ret && k < steps->n; k++) {
+		const struct tok_step *s = &steps->v[k];
+
+		text = (struct tok_bytes){ a->s, a->used };
+		b->used = 0;
+		switch (s->kind) {
+		case STEP_FALLBACK:
+			if (byte_token(text) < 0)
+				continue;
+			byte = (uint8_t)byte_token(text);
+			a->used = 0;
+			return strings_put(a, &byte, 1);
+		case STEP_UNBYTES:
+			ret = strings_put(b, text.p, text.n);
+			if (!ret && chars_to_bytes(text, b->s, &n))
+				b->used = (uint32_t)n;
+			else if (!ret)
+				memcpy(b->s, text.p, text.n);
+			break;
+		case STEP_UNSPACE:
+			ret = unspace(b, s, text, false);
+			break;
+		case STEP_UNREPLACE:
+			ret = replace(r, b, s, text);
+			break;
+		case STEP_BPE_END:
+			ret = put_replaced(b, text, (const char *)s->text.p, " ");
+			break;
+		default:
+			fused |= s->kind == STEP_FUSE;
+			/* Behind it there is one text, of which tokens within have no end. */
+			if (fused)
+				continue;
+			ret = cut_ends(b, s, text);
+		}
+		swap = *a;
+		*a = *b;
+		*b = swap;
+		if (a->used > TOK_MAX_WORD)
+			ret = -E2BIG;
+	}
+	return ret;
+}
+
 int accel_tokenizer_decode(const struct accel_tokenizer *t, const uint32_t *ids, size_t count,
 			   uint32_t flags,
 			   char **text, size_t *bytes)

@@ -364,7 +364,7 @@ struct accel_tokenizer {
 	enum accel_tokenizer_model model;
 	struct tok_vocab vocab;		/* the model's, as the file has it */
 	struct tok_vocab extra;		/* added tokens that the model has not */
-	struct tok_vocab bytes;		/* BPE of bytes: as bytes */
+	struct tok_vocab bytes;		/* what tokens stand for, where that is not their text */
 	bool raw;			/* the model works on @bytes */
 	struct tok_merges merges;
 	bool by_score;			/* BPE: pairs whose text is a token, the best first */
@@ -452,6 +452,8 @@ struct tok_strings {
 
 int decode_ids(struct tok_run *r, const uint32_t *ids, size_t count, uint32_t flags,
 	       struct tok_strings *out);
+int token_inside(struct tok_run *r, struct tok_bytes text, struct tok_strings *a,
+		 struct tok_strings *b);
 int strings_put(struct tok_strings *v, const uint8_t *p, size_t n);
 int strings_end(struct tok_strings *v);
 int strings_lossy(struct tok_strings *v, const uint8_t *p, size_t n, bool end, size_t *taken);

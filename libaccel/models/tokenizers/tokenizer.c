@@ -119,6 +119,43 @@ static int make_raw(struct accel_tokenizer *t)
 	return ret;
 }
 
+/* What each token is between others, where the decoder's steps say it of one alone */
+static int make_bytes(struct accel_tokenizer *t)
+{
+	struct tok_strings a = { 0 }, b = { 0 };
+	struct tok_bytes text;
+	struct tok_run *r;
+	uint64_t all = 0;
+	uint32_t i;
+	int ret = 0;
+
+	for (i = 0; i < t->decoders.n; i++) {
+		const struct tok_step *s = &t->decoders.v[i];
+
+		if (s->kind == STEP_UNWORDS || s->kind == STEP_CTC)
+			return 0;
+		if (s->text.n > TOK_MAX_WORD)
+			return -E2BIG;
+	}
+	r = t->raw || !i ? NULL : run_get(t);
+	if (!r)
+		return t->raw || !i ? 0 : -ENOMEM;
+	for (i = 0; !ret && i < t->vocab.count; i++) {
+		if (!vocab_get(&t->vocab, i, &text))
+			continue;
+		ret = token_inside(r, text, &a, &b);
+		all += a.used;
+		if (!ret && all > TOK_MAX_FILE)
+			ret = -E2BIG;
+		else if (!ret && (a.used != text.n || (text.n && memcmp(a.s, text.p, text.n))))
+			ret = vocab_add(&t->bytes, (struct tok_bytes){ a.s, a.used }, i);
+	}
+	run_put(r);
+	strings_free(&a);
+	strings_free(&b);
+	return ret;
+}
+
 static int make_trie(struct accel_tokenizer *t)
 {
 	struct tok_bytes *texts = malloc(((size_t)t->vocab.count + 1) * sizeof(*texts));
@@ -151,6 +188,8 @@ int tokenizer_finish(struct accel_tokenizer *t, struct accel_error *e)
 		ret = make_trie(t);
 	if (!ret)
 		ret = added_finish(t);
+	if (!ret)
+		ret = make_bytes(t);
 	if (ret)
 		return tok_fail(e, ret, "the tokenizer cannot be made");
 	for (i = 0; i < 256; i++) {
@@ -364,6 +403,9 @@ int accel_tokenizer_open(const char *path, struct accel_error *error, struct acc
 		snprintf(file, sizeof(file), "%s/tokenizer.json", folder);
 		if (access(file, F_OK))
 			snprintf(file, sizeof(file), "%s/vocab.txt", folder);
+		if (access(file, F_OK) && errno == ENOENT)
+			return tok_fail(error, -ENOENT,
+					"%.180s: neither tokenizer.json nor vocab.txt", folder);
 	} else {
 		name = strrchr(path, '/');
 		snprintf(folder, sizeof(folder), "%.*s", name ? (int)(name - path) + 1 : 1, name ?

@@ -486,25 +486,43 @@ static void put_text(struct out *o, const char *text)
 	put(o, text, strlen(text));
 }
 
+static void write_out(const struct out *o, const char *name)
+{
+	FILE *f = fopen(path_of(name), "wb");
+
+	assert_non_null(f);
+	assert_int_equal(fwrite(o->p, 1, o->n, f), o->n);
+	assert_int_equal(fclose(f), 0);
+}
+
 static const char *const pieces[] = { "<unk>", "<s>", "</s>", "\342\226\201", "a", "b", "ab",
 				      "\342\226\201ab" };
 
-/* SentencePiece's kind: eight pieces, @scores of them */
-static void write_tokens(uint64_t scores)
+/* Eight pieces, @scores of them; @pre: how BPE cuts texts; @bos: do they begin with a token? */
+static void write_tokens(uint64_t scores, const char *pre, int bos)
 {
 	static const float values[] = { 0, 0, 0, -9, -8, -7, -2, -1 };
 	static const int32_t types[] = { 2, 3, 3, 1, 1, 1, 1, 1 };
 	struct out o = { .n = 0 };
 	uint32_t i;
-	FILE *f;
 
 	put(&o, "GGUF", 4);
 	put_number(&o, 3, 4);
 	put_number(&o, 0, 8);
-	put_number(&o, 6, 8);
+	put_number(&o, 6u + !!pre + (bos >= 0), 8);
+	if (pre) {
+		put_text(&o, "tokenizer.ggml.pre");
+		put_number(&o, 8, 4);
+		put_text(&o, pre);
+	}
+	if (bos >= 0) {
+		put_text(&o, "tokenizer.ggml.add_bos_token");
+		put_number(&o, 7, 4);
+		put_number(&o, (uint64_t)bos, 1);
+	}
 	put_text(&o, "tokenizer.ggml.model");
 	put_number(&o, 8, 4);
-	put_text(&o, "llama");
+	put_text(&o, pre ? "gpt2" : "llama");
 	put_text(&o, "tokenizer.ggml.tokens");
 	put_number(&o, 9, 4);
 	put_number(&o, 8, 4);
@@ -529,10 +547,7 @@ static void write_tokens(uint64_t scores)
 	put_text(&o, "tokenizer.ggml.eos_token_id");
 	put_number(&o, 4, 4);
 	put_number(&o, 2, 4);
-	f = fopen(path_of("tokens.gguf"), "wb");
-	assert_non_null(f);
-	assert_int_equal(fwrite(o.p, 1, o.n, f), o.n);
-	assert_int_equal(fclose(f), 0);
+	write_out(&o, "tokens.gguf");
 }
 
 static void test_tokens(void **arg)
@@ -545,7 +560,7 @@ static void test_tokens(void **arg)
 	size_t count = 0;
 
 	(void)arg;
-	write_tokens(8);
+	write_tokens(8, NULL, -1);
 	if (accel_tokenizer_open(path_of("tokens.gguf"), &e, &t))
 		fail_msg("%s", e.text);
 	assert_int_equal(accel_tokenizer_get_info(t, &info), 0);
@@ -561,9 +576,66 @@ static void test_tokens(void **arg)
 	assert_int_equal(list[2].id, 4);
 	free(list);
 	accel_tokenizer_close(t);
-	write_tokens(7);
+	write_tokens(7, NULL, -1);
 	assert_int_equal(accel_tokenizer_open(path_of("tokens.gguf"), &e, &t), -EBADMSG);
 	assert_true(e.text[0]);
+}
+
+/* Many files of LLaMA 3 do not say that texts begin with a token: how they cut texts does. */
+static void test_begins(void **arg)
+{
+	static const struct {
+		const char *pre;
+		int said;
+		bool begins;
+	} cases[] = {
+		{ "llama-bpe", -1, true }, { "llama-bpe", 0, false }, { "gpt-2", -1, false },
+		{ "tekken", -1, true }, { "gpt-2", 1, true }, { "qwen2", -1, false },
+		{ NULL, -1, true }, { NULL, 0, false }
+	};
+	struct accel_encode_args args = ACCEL_ENCODE_ARGS_INIT;
+	struct accel_error e = ACCEL_ERROR_INIT;
+	struct accel_tokenizer *t = NULL;
+	struct accel_token *list = NULL;
+	size_t count, i;
+
+	(void)arg;
+	args.text = "ab";
+	args.bytes = 2;
+	args.flags = ACCEL_ENCODE_ADD_SPECIAL;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		write_tokens(8, cases[i].pre, cases[i].said);
+		if (accel_tokenizer_open(path_of("tokens.gguf"), &e, &t))
+			fail_msg("%s", e.text);
+		assert_int_equal(accel_tokenizer_encode(t, &args, &list, &count), 0);
+		assert_true(count > cases[i].begins);
+		assert_int_equal(list[0].id == 1, cases[i].begins);
+		free(list);
+		accel_tokenizer_close(t);
+	}
+}
+
+/* A part has some of the tensors: what is wrong is not that the others are missing. */
+static void test_split(void **arg)
+{
+	struct accel_error e = ACCEL_ERROR_INIT;
+	struct accel_model *model = NULL;
+	struct out o = { .n = 0 };
+
+	(void)arg;
+	put(&o, "GGUF", 4);
+	put_number(&o, 3, 4);
+	put_number(&o, 0, 8);
+	put_number(&o, 2, 8);
+	put_text(&o, "general.architecture");
+	put_number(&o, 8, 4);
+	put_text(&o, "llama");
+	put_text(&o, "split.count");
+	put_number(&o, 2, 4);
+	put_number(&o, 3, 2);
+	write_out(&o, "split.gguf");
+	assert_int_equal(accel_model_open(path_of("split.gguf"), &e, &model), -EOPNOTSUPP);
+	assert_non_null(strstr(e.text, "one of 3 files"));
 }
 
 static int make_folder(void **state)
@@ -598,6 +670,8 @@ int main(void)
 		cmocka_unit_test(test_long_path),
 		cmocka_unit_test_setup_teardown(test_longest, bed_setup, bed_teardown),
 		cmocka_unit_test(test_tokens),
+		cmocka_unit_test(test_begins),
+		cmocka_unit_test(test_split),
 	};
 
 	return cmocka_run_group_tests_name("families", tests, make_folder, drop_folder);

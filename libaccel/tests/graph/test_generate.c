@@ -566,6 +566,7 @@ static struct accel_tokenizer *letters(void)
 
 struct told {
 	char text[512];
+	uint32_t ids[64];
 	uint32_t bytes;
 	uint32_t tokens;
 	uint32_t end;
@@ -582,7 +583,7 @@ static int hear(void *user, const struct accel_event *event)
 	if (event->kind == ACCEL_EVENT_END)
 		t->end = event->end;
 	else
-		t->tokens++;
+		t->ids[t->tokens++ % 64] = event->token;
 	return t->cancel && t->tokens == t->cancel;
 }
 
@@ -647,6 +648,102 @@ static void test_text(void **state)
 	/* No token has a bracket. */
 	assert_int_equal(told.end, ACCEL_END_ERROR);
 	assert_int_equal(told.tokens, 0);
+	accel_generator_destroy(g);
+	accel_tokenizer_close((struct accel_tokenizer *)opts.tokenizer);
+}
+
+/* As SentencePiece has them: U+2581 is a space, some tokens are bytes, and one is no text. */
+static struct accel_tokenizer *spaces(void)
+{
+	static const char *const kinds[] = {
+		"\342\226\201%c", "%c\342\226\201%c", "%c%c", "<0x%02X>"
+	};
+	static const char *const begin[] = {
+		"{\"model\":{\"type\":\"BPE\",\"byte_fallback\":true,\"merges\":[],",
+		"\"vocab\":{\"\\\"\":50,\"x\":51,",
+		"\"\342\226\201y\":52,\"<s>\":60"
+	};
+	static const char *const end[] = {
+		"\"added_tokens\":[{\"id\":60,\"content\":\"<s>\",\"special\":true}],",
+		"\"decoder\":{\"type\":\"Sequence\",\"decoders\":[{\"type\":\"Replace\",",
+		"\"pattern\":{\"String\":\"\342\226\201\"},\"content\":\" \"},{\"type\":\"ByteFallback\"},",
+		"{\"type\":\"Fuse\"},{\"type\":\"Strip\",\"content\":\" \",\"start\":1,\"stop\":0}]}}"
+	};
+	struct accel_error e = ACCEL_ERROR_INIT;
+	struct accel_tokenizer *t = NULL;
+	char json[4096], text[16];
+	size_t n;
+	int i, c;
+
+	n = (size_t)sprintf(json, "%s%s%s", begin[0], begin[1], begin[2]);
+	for (i = 0; i < 50; i++) {
+		c = (i % 4 == 3 ? '0' : 'a') + i / 4;
+		snprintf(text, sizeof(text), kinds[i % 4], c, c);
+		n += (size_t)sprintf(json + n, ",\"%s\":%d", text, i);
+	}
+	for (; i < NET_VOCAB - 1; i++)
+		n += i > 52 ? (size_t)sprintf(json + n, ",\"z%d\":%d", i, i) : 0;
+	sprintf(json + n, "}},%s%s%s%s", end[0], end[1], end[2], end[3]);
+	if (accel_tokenizer_parse(json, strlen(json), &e, &t))
+		fail_msg("tokenizer: %s", e.text);
+	return t;
+}
+
+/*
+ * The text goes on behind that of the prompt, as decoding both at once shows it; behind a token
+ * that is no text it begins, as decoding the answer alone does.
+ */
+static void test_spaces(void **state)
+{
+	struct accel_generator_opts opts = ACCEL_GENERATOR_OPTS_INIT;
+	struct accel_request q = ACCEL_REQUEST_INIT;
+	uint32_t i, k, spaced = 0, dropped = 0;
+	struct bed *bed = *state;
+	struct accel_generator *g;
+	char *before, *all;
+	size_t skip, n;
+	struct told told;
+	int32_t prompt[34];
+	uint64_t id;
+
+	start(bed, 1);
+	opts.tokenizer = spaces();
+	g = generator(bed, &opts);
+	q.tokens = prompt;
+	q.max_tokens = 30;
+	q.event = hear;
+	q.user = &told;
+	for (i = 0; i < 24; i++) {
+		told = (struct told) { 0 };
+		prompt[0] = 51;
+		prompt[1] = (int32_t)(i * 2);
+		prompt[2] = 60;
+		q.count = 2 + i % 2;
+		assert_int_equal(accel_generator_submit(g, &q, &id), 0);
+		while (accel_generator_step(g))
+			;
+		assert_int_equal(told.tokens, 30);
+		for (k = 0; k < 30; k++)
+			prompt[q.count + k] = (int32_t)told.ids[k];
+		/* What comes before: the prompt, or nothing behind what is no text */
+		k = q.count == 2 ? 0 : q.count;
+		assert_int_equal(accel_tokenizer_decode(opts.tokenizer, (uint32_t *)prompt + k,
+							q.count - k, ACCEL_DECODE_SKIP_SPECIAL,
+							&before, &skip), 0);
+		assert_int_equal(accel_tokenizer_decode(opts.tokenizer, (uint32_t *)prompt + k,
+							q.count - k + 30, ACCEL_DECODE_SKIP_SPECIAL,
+							&all, &n), 0);
+		assert_memory_equal(all, before, skip);
+		assert_string_equal(told.text, all + skip);
+		spaced += q.count == 2 && told.text[0] == ' ';
+		dropped += q.count == 3 && told.ids[0] % 4 == 0;
+		free(before);
+		free(all);
+	}
+	assert_true(spaced && dropped);
+	tell(g, NULL, "{\"enum\":[\"x y\"]}", 0, &told);
+	assert_int_equal(told.end, ACCEL_END_STOP);
+	assert_string_equal(told.text, "\"x y\"");
 	accel_generator_destroy(g);
 	accel_tokenizer_close((struct accel_tokenizer *)opts.tokenizer);
 }
@@ -1109,6 +1206,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_shared),
 		TEST(test_text),
+		TEST(test_spaces),
 		TEST(test_kept_guesses),
 		TEST(test_whole),
 		TEST(test_lookup),

@@ -204,7 +204,11 @@ static void test_tokenizer(void **state)
 	static const char json[] =
 		"{\"added_tokens\":[{\"id\":5,\"content\":\"<s>\",\"special\":true}],\n"
 		"\"normalizer\":{\"type\":\"NFC\"},\"pre_tokenizer\":{\"type\":\"ByteLevel\",\n"
-		"\"add_prefix_space\":false},\"decoder\":{\"type\":\"ByteLevel\"},\n"
+		"\"add_prefix_space\":false},\"decoder\":{\"type\":\"Sequence\",\n"
+		"\"decoders\":[{\"type\":\"Replace\",\"pattern\":{\"String\":\"b\"},\n"
+		"\"content\":\" \"},{\"type\":\"ByteFallback\"},{\"type\":\"Fuse\"},\n"
+		"{\"type\":\"Strip\",\"content\":\" \",\"start\":1,\"stop\":0},\n"
+		"{\"type\":\"ByteLevel\"}]},\n"
 		"\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"b\":1,\"c\":2,\"ab\":3,\n"
 		"\"abc\":4},\"merges\":[\"a b\",\"ab c\"]}}";
 	struct accel_error e = ACCEL_ERROR_INIT;

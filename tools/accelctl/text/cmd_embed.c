@@ -99,7 +99,7 @@ static int find_texts(struct embed *e, const char *operand)
 	if (file)
 		ret = add_lines(e, file);
 	if (o->ids)
-		ret = text_ids(ctl, o->ids, &e->ids, &count);
+		ret = text_ids(ctl, "--input-ids", o->ids, &e->ids, &count);
 	if (!ret && o->ids) {
 		ret = add_text(e, NULL, 0);
 		if (!ret) {

@@ -83,6 +83,8 @@ int perplexity_measure(struct ctl *ctl, const struct text_opts *opts, struct sur
 		count = (uint32_t)opts->most;
 	if (!ret && count < 2)
 		ret = ctl_fail(ctl, CTL_USAGE, 0, NULL, "the text has one token only");
+	if (!ret)
+		ret = speaker_check(&s, tokens, count);
 	start = speaker_now();
 	if (!ret)
 		ret = measure(&s, tokens, count, u);

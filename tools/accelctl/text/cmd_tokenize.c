@@ -86,12 +86,17 @@ static int encode(struct ctl *ctl, const struct text_opts *opts, const struct ac
 static int decode(struct ctl *ctl, const struct text_opts *opts, const struct accel_tokenizer *t)
 {
 	struct json_object *doc;
+	struct accel_token_info info = { .size = sizeof(info) };
 	int32_t *ids = NULL;
-	uint32_t count = 0;
+	uint32_t count = 0, i;
 	char *text = NULL;
 	size_t n = 0;
-	int ret = text_ids(ctl, opts->ids, &ids, &count);
+	int ret = text_ids(ctl, "--decode", opts->ids, &ids, &count);
 
+	for (i = 0; i < count && !ret; i++)
+		if (accel_tokenizer_get_token(t, (uint32_t)ids[i], &info))
+			ret = ctl_fail(ctl, CTL_USAGE, 0, "--decode", "there is no token %d",
+				       ids[i]);
 	if (!ret) {
 		ret = accel_tokenizer_decode(t, (const uint32_t *)ids, count,
 					     opts->plain ? ACCEL_DECODE_SKIP_SPECIAL : 0, &text,

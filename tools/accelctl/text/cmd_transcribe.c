@@ -218,10 +218,12 @@ int cmd_transcribe(struct ctl *ctl, void *data, const char *operand)
 	if (!ret && t.format == FORMAT_VTT)
 		puts("WEBVTT\n");
 	start = speaker_now();
-	if (!ret)
+	if (!ret) {
 		ret = listen(&t, operand);
-	if (!ret)
-		tell(&t, speaker_now() - start);
+		/* What was heard up to an interrupt is not lost. */
+		if (!ret || (ret == CTL_INTERRUPTED && t.list))
+			tell(&t, speaker_now() - start);
+	}
 	json_object_put(t.list);
 	accel_audio_close(t.audio);
 	accel_speech_destroy(t.speech);

@@ -26,6 +26,10 @@ double speaker_now(void)
 /* Report the library's error, if there is one. */
 int speaker_fail(struct speaker *s, int ret)
 {
+	if (ret == -EDOM || ret == -ENODATA)
+		return ctl_fail(s->ctl, CTL_FAILED, ret, NULL, "%s", ret == -EDOM ?
+				"what the model computes is NaN or infinite" :
+				"no token can follow: by the schema, or by biases");
 	return ctl_fail_ctx(s->ctl, ctl_status(ret), NULL, s->ctx, ret);
 }
 
@@ -324,7 +328,23 @@ void speaker_close(struct speaker *s)
 
 /* --- prompts ---------------------------------------------------------------------------- */
 
-int text_ids(struct ctl *ctl, const char *ids, int32_t **tokens, uint32_t *count)
+int speaker_check(struct speaker *s, const int32_t *tokens, uint32_t count)
+{
+	struct accel_generator_info info = { .size = sizeof(info) };
+	uint32_t i;
+
+	accel_generator_get_info(s->generator, &info);
+	for (i = 0; i < count; i++)
+		if ((uint32_t)tokens[i] >= info.vocabulary)
+			return ctl_fail(s->ctl, CTL_USAGE, 0,
+					s->opts->ids ? "--input-ids" : "--tokenizer",
+					"token %d: the model has %u tokens", tokens[i],
+					info.vocabulary);
+	return CTL_OK;
+}
+
+int text_ids(struct ctl *ctl, const char *option, const char *ids, int32_t **tokens,
+	     uint32_t *count)
 {
 	const char *at = ids;
 	size_t cap = strlen(at) / 2 + 1;
@@ -336,7 +356,7 @@ int text_ids(struct ctl *ctl, const char *ids, int32_t **tokens, uint32_t *count
 		errno = 0;
 		id = strtoll(at, &end, 10);
 		if (end == at || errno || id < 0 || id > INT32_MAX || (*end && *end != ','))
-			return ctl_fail(ctl, CTL_USAGE, 0, "--input-ids",
+			return ctl_fail(ctl, CTL_USAGE, 0, option,
 					"numbers from 0 on, with commas between them");
 		(*tokens)[(*count)++] = (int32_t)id;
 		if (!*end)
@@ -409,7 +429,7 @@ int speaker_tokens(struct speaker *s, int32_t **tokens, uint32_t *count)
 
 	*tokens = NULL;
 	if (s->opts->ids)
-		return text_ids(s->ctl, s->opts->ids, tokens, count);
+		return text_ids(s->ctl, "--input-ids", s->opts->ids, tokens, count);
 	bytes = prompt ? strlen(prompt) : 0;
 	if (s->opts->file)
 		ret = text_read(s->ctl, s->opts->file, &text, &bytes);

@@ -228,6 +228,9 @@ int speaker_encode(struct speaker *s, const char *text, size_t bytes, uint32_t f
  */
 int speaker_tokens(struct speaker *s, int32_t **tokens, uint32_t *count);
 
+/** speaker_check - does the model have all of @tokens? An exit status */
+int speaker_check(struct speaker *s, const int32_t *tokens, uint32_t count);
+
 /** speaker_tokenizer - open the tokenizer of the options; an exit status */
 int speaker_tokenizer(struct speaker *s);
 
@@ -245,9 +248,10 @@ int speaker_model(struct speaker *s, const char *path, bool loras, struct accel_
 /** speaker_start - open device and context; an exit status */
 int speaker_start(struct speaker *s);
 
-/* A text from a file, terminated, "-" for the standard input, and from "1,2,3"; exit statuses */
+/* A text from a file, terminated, "-" for the standard input, and an option's "1,2,3"; statuses */
 int text_read(struct ctl *ctl, const char *file, char **text, size_t *bytes);
-int text_ids(struct ctl *ctl, const char *ids, int32_t **tokens, uint32_t *count);
+int text_ids(struct ctl *ctl, const char *option, const char *ids, int32_t **tokens,
+	     uint32_t *count);
 
 /** speaker_now - seconds */
 double speaker_now(void);
