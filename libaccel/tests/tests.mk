@@ -101,6 +101,7 @@ override libaccel/tests/test_flags-ldlibs := -Wl,--wrap=fast_prepare,--wrap=uma_
 libaccel/tests/ops/test_models-objs = libaccel/tests/ops/test_models.o $(libaccel/libaccel-objs)
 override libaccel/tests/ops/test_models-libs :=
 override libaccel/tests/ops/test_models-pkgs := cmocka libdrm libudev json-c
+override libaccel/tests/ops/test_models-ldlibs := -Wl,--wrap=fast_quotient -lpthread -lm
 
 $(foreach t,tune tune_file tune_hints,$(eval libaccel/tests/test_$(t)-objs = libaccel/tests/test_$(t).o $$(libaccel/libaccel-objs)) \
 	$(eval override libaccel/tests/test_$(t)-libs :=) \

@@ -426,6 +426,48 @@ static void test_empty_results(void **arg)
 	accel_program_unref(program);
 }
 
+static void assert_none(struct bed *bed, int ret, const char *field)
+{
+	struct accel_error e = ACCEL_ERROR_INIT;
+
+	assert_int_equal(ret, -EINVAL);
+	assert_int_equal(accel_graph_get_error(bed->graph, &e), 0);
+	assert_string_equal(e.field, field);
+}
+
+/* Dimensions that are symbols, or come from some; a program is there until the last reference. */
+static void test_varies(void **arg)
+{
+	static const float w[8 * 4];
+	struct bed *bed = *arg;
+	struct accel_program *p;
+	struct accel_state *s;
+	int64_t rows, one;
+	uint32_t x, y;
+
+	MUST_GRAPH(accel_graph_symbol(bed->graph, "rows", 2, 64, &rows));
+	MUST_GRAPH(accel_graph_symbol(bed->graph, "one", 3, 3, &one));
+	x = add_input(bed, "x", ACCEL_F32, 2, DIMS(rows, 8));
+	y = add_gemm(bed, "y", x, add_const(bed, ACCEL_F32, 2, DIMS(8, 4), w));
+	assert_int_equal(accel_graph_varies(bed->graph, y, 0), 1);
+	assert_int_equal(accel_graph_varies(bed->graph, y, 1), 0);
+	assert_none(bed, accel_graph_varies(bed->graph, y, 2), "dim");
+	assert_none(bed, accel_graph_varies(bed->graph, y + 1, 0), "value");
+	/* A symbol of one number is that number. */
+	x = add_input(bed, "z", ACCEL_F32, 1, &one);
+	assert_int_equal(accel_graph_varies(bed->graph, x, 0), 0);
+	add_output(bed, "y", y);
+	p = compile(bed, 3, 0);
+	assert_ptr_equal(accel_program_ref(p), p);
+	accel_program_unref(p);
+	s = new_state(bed, p);
+	accel_program_unref(p);
+	MUST(accel_state_set_input(s, 0, 2, DIMS(2, 8), NULL, 0));
+	MUST(accel_state_set_input(s, 1, 1, DIMS(3), NULL, 0));
+	MUST(accel_state_run(s));
+	accel_state_destroy(s);
+}
+
 #define TEST(name)	cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
 
 int main(void)
@@ -437,6 +479,7 @@ int main(void)
 		TEST(test_pieces),
 		TEST(test_constants_of_symbols),
 		TEST(test_many_symbols),
+		TEST(test_varies),
 		TEST(test_many_results),
 		TEST(test_long_chain),
 		TEST(test_huge),

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include "libaccel/sw/sw.h"
 #include "uma_accel.h"
 #include "rt.h"
 
@@ -572,6 +573,68 @@ static void test_kept_by_job(void **state)
 	accel_bo_unref(a);
 }
 
+/* Is a run using the bindings that the context has now? */
+static bool in_use(struct accel_ctx *ctx)
+{
+	struct sw_ctx *sw = to_sw_ctx(ctx);
+	bool used;
+
+	pthread_mutex_lock(&sw->lock);
+	used = sw->ranges->refs > 1;
+	pthread_mutex_unlock(&sw->lock);
+	return used;
+}
+
+static bool is_mapped(void *p)
+{
+	return !msync(p, page_size(), MS_ASYNC);
+}
+
+/*
+ * Buffers that go while a job runs, which might still access them, stay mapped until it has
+ * ended, and no longer, although its fence, its queue and the job are still there.
+ */
+static void test_unmapped(void **state)
+{
+	enum { OPS = 2000, FLOATS = 1 << 16, BYTES = 64 << 20, BUFFERS = 3 };
+	struct accel_bo *bo, *more[BUFFERS];
+	struct rt *rt = *state;
+	struct accel_fence *fence = NULL;
+	struct accel_job *job;
+	void *p[BUFFERS];
+	bool kept = false;
+	int i, tries;
+
+	if (!rt_is_sw())
+		skip();
+	bo = rt_bo(rt->ctx, FLOATS * 4);
+	job = rt_job(rt->ctx, 0);
+	for (i = 0; i < OPS; i++)
+		rt_add_fill(job, bo, 0, FLOATS, (float)i, NULL, 0);
+	for (tries = 0; tries < 100 && !kept; tries++) {
+		for (i = 0; i < BUFFERS; i++) {
+			more[i] = rt_bo(rt->ctx, BYTES);
+			p[i] = accel_bo_ptr(more[i]);
+		}
+		accel_fence_unref(fence);
+		fence = rt_submit(rt->queue, job, NULL);
+		while (!in_use(rt->ctx) && accel_fence_wait(fence, 0))
+			sched_yield();
+		/* Each leaves another table behind: the run has the first one. */
+		for (i = 0; i < BUFFERS; i++)
+			accel_bo_unref(more[i]);
+		/* Else the run has ended already. */
+		kept = is_mapped(p[0]);
+		assert_int_equal(accel_fence_wait(fence, -1), 0);
+	}
+	assert_true(kept);
+	for (i = 0; i < BUFFERS; i++)
+		assert_false(is_mapped(p[i]));
+	accel_fence_unref(fence);
+	accel_job_destroy(job);
+	accel_bo_unref(bo);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, rt_setup, rt_teardown)
@@ -582,7 +645,7 @@ int main(void)
 		T(test_import_overlap), T(test_import_again), T(test_readonly),
 		T(test_dmabuf), T(test_dmabuf_twice), T(test_dmabuf_read_only),
 		T(test_dmabuf_errors), T(test_memfd),
-		T(test_kept_by_job),
+		T(test_kept_by_job), T(test_unmapped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

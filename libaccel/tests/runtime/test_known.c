@@ -530,13 +530,53 @@ static void test_bounded(void **state)
 	accel_ctx_destroy(ctx);
 }
 
+/* Any bit counts, and so do places: of a block, of what two blocks begin with, of the end. */
+static void test_digest(void **state)
+{
+	static const uint32_t sizes[] = { 1, 7, 8, 127, 128, 129, 700 };
+	const struct store_digest zero = { { 0 } };
+	struct store_digest want, got;
+	uint8_t data[700], other[700];
+	uint32_t i, k, n;
+
+	(void)state;
+	for (i = 0; i < sizeof(data); i++)
+		data[i] = (uint8_t)(i * i * 37 >> 3);
+	for (k = 0; k < ARRAY_SIZE(sizes); k++) {
+		n = sizes[k];
+		want = store_sum(zero, data, n);
+		for (i = 0; i < 8 * n; i++) {
+			data[i / 8] ^= (uint8_t)(1u << i % 8);
+			got = store_sum(zero, data, n);
+			assert_true(got.v[0] != want.v[0] && got.v[1] != want.v[1]);
+			data[i / 8] ^= (uint8_t)(1u << i % 8);
+		}
+		got = store_sum(want, data, n);
+		assert_memory_not_equal(&got, &want, sizeof(got));
+		/* Two numbers of the same sum change places. */
+		for (i = 8; i + 8 <= n; i += 8) {
+			memcpy(other, data, n);
+			memcpy(other, data + i, 8);
+			memcpy(other + i, data, 8);
+			got = store_sum(zero, other, n);
+			assert_true(!memcmp(data, data + i, 8) ||
+				    memcmp(&got, &want, sizeof(got)));
+		}
+		/* Zeros behind it are something else. */
+		memset(other, 0, sizeof(other));
+		memcpy(other, data, n);
+		got = store_sum(zero, other, n < 700 ? n + 1 : n);
+		assert_true(n == 700 || memcmp(&got, &want, sizeof(got)));
+	}
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
 	const struct CMUnitTest tests[] = {
 		T(test_stamp), T(test_lease), T(test_forked), T(test_own_files), T(test_touched),
 		T(test_constant), T(test_starts), T(test_overwritten), T(test_together),
-		T(test_bounded),
+		T(test_bounded), cmocka_unit_test(test_digest),
 	};
 
 	return cmocka_run_group_tests(tests, make_files, drop_files);

@@ -10,6 +10,7 @@
 #include <spawn.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include "libaccel/plan/store.h"
 #include "rt.h"
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
@@ -297,6 +298,64 @@ static void test_tables(void **state)
 	accel_bo_unref(b);
 	accel_bo_unref(scales);
 	accel_bo_unref(others);
+	accel_weights_unref(w);
+}
+
+/* The values of a matrix of 4 bits with a scale for each 32 of a column, in either order. */
+static void stored_as(struct accel_gemm_desc *g, bool trans)
+{
+	const uint32_t n_step = trans ? K : 1, k_step = trans ? 1 : N;
+	const uint32_t table = trans ? K / 32 : 1, group = trans ? 1 : N;
+	uint8_t *p = accel_bo_ptr(g->b.bo);
+	uint32_t n, k, at;
+
+	memset(p, 0, K * N / 2);
+	for (n = 0; n < N; n++)
+		for (k = 0; k < K; k++) {
+			at = n * n_step + k * k_step;
+			p[at / 2] |= (uint8_t)((7 * n + 3 * k + n / 5) % 16 << at % 2 * 4);
+			rt_floats(g->b.quant.scales)[n * table + k / 32 * group] =
+				(float)(1 + n + k / 32 * N) / 1024;
+		}
+}
+
+/*
+ * Weights in rows [N, K], as files of language models have them, are packed to the same bytes as
+ * weights in columns [K, N]: one is as fast as the other.
+ */
+static void test_rows_and_columns(void **state)
+{
+	struct accel_bo *b[2], *scales[2];
+	struct rt *rt = *state;
+	struct accel_weights *w = weights_new(rt, 0);
+	uint32_t i;
+
+	for (i = 0; i < 2; i++) {
+		struct accel_gemm_desc g = ACCEL_GEMM_DESC_INIT;
+
+		b[i] = rt_bo(rt->ctx, K * N / 2);
+		scales[i] = rt_bo(rt->ctx, K / 32 * N * sizeof(float));
+		g.flags = ACCEL_GEMM_PACK_B | (i ? ACCEL_GEMM_TRANS_B : 0);
+		g.hdr.engine = ACCEL_ENGINE_MATRIX;
+		g.a = accel_tensor_2d(NULL, ACCEL_F32, 1, K);
+		g.b = accel_tensor_2d(b[i], ACCEL_S4, i ? N : K, i ? K : N);
+		g.b.quant.scheme = ACCEL_QUANT_GROUP;
+		g.b.quant.axis = i;
+		g.b.quant.group = 32;
+		g.b.quant.scales = scales[i];
+		g.d = accel_tensor_2d(NULL, ACCEL_F32, 1, N);
+		stored_as(&g, i);
+		accel_plan_unref(made_of(rt, &g.hdr, w));
+	}
+	assert_counts(w, 2, 0);
+	assert_int_equal(w->forms[0].key.bytes, w->forms[1].key.bytes);
+	assert_true(w->forms[0].key.bytes > K * N / 2);
+	assert_memory_equal(accel_bo_ptr(w->forms[0].bos[0]), accel_bo_ptr(w->forms[1].bos[0]),
+			    w->forms[0].key.bytes);
+	for (i = 0; i < 2; i++) {
+		accel_bo_unref(b[i]);
+		accel_bo_unref(scales[i]);
+	}
 	accel_weights_unref(w);
 }
 
@@ -851,8 +910,8 @@ int main(int argc, char **argv)
 #define T(name) cmocka_unit_test_setup_teardown(name, rt_setup, rt_teardown)
 	const struct CMUnitTest tests[] = {
 		T(test_options), T(test_rows), T(test_lives), T(test_bounded), T(test_contexts),
-		T(test_tables), T(test_parts), T(test_convolutions), T(test_threads), T(test_file),
-		T(test_changed), T(test_load_bounded), T(test_mode),
+		T(test_tables), T(test_rows_and_columns), T(test_parts), T(test_convolutions),
+		T(test_threads), T(test_file), T(test_changed), T(test_load_bounded), T(test_mode),
 		T(test_refused), T(test_processes), T(test_kept), T(test_kept_bounded),
 		T(test_kept_part), T(test_kept_left),
 	};
