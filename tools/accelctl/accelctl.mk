@@ -84,7 +84,7 @@ fuzz-npy: $(O)/$(accelctl-tests)/fuzz_npy.fuzzer
 	$(Q)mkdir -p $(B)/fuzz/npy && $(call fuzz,$(accelctl-tests)/fuzz_npy,npy,-max_len=4096)
 
 BATS_TESTS += $(sort $(wildcard $(accelctl-tests)/host_*.bats))
-$(accelctl-tests)/host_zoo.bats-env = $(if $(ALL),UMA_ALL=1)
+$(foreach t,zoo trained,$(eval $(accelctl-tests)/host_$(t).bats-env = $(if $(ALL),UMA_ALL=1)))
 ASAN_BATS_TESTS += $(accelctl-tests)/asan_zoo.bats
 ASAN_BATS_PROGS += $(accelctl)/accelctl examples/zoo/fill
 accelctl-guest-tests := $(foreach t,guest guest_model guest_root guest_watch guest_watch_root guest_families,$(accelctl-tests)/$(t).bats)

@@ -5,10 +5,15 @@
 
 load ../../accelctl/tests/helper
 
+# A second model with the same tokens has an eighth of the elements, where sizes do not matter.
 setup_file() {
-	export AUSTEN=$BATS_FILE_TMPDIR/austen.gguf LLAMA=@node-llama-cpp/linux-x64
+	local examples=$BATS_TEST_DIRNAME/../../../examples draft=$BATS_FILE_TMPDIR/austen-draft
+	export AUSTEN=$BATS_FILE_TMPDIR/austen.gguf DRAFT=$draft.gguf LLAMA=@node-llama-cpp/linux-x64
 	npm_fetch "$LLAMA" 3.22.1
-	accelctl model convert "$BATS_TEST_DIRNAME/../../../examples/austen" "$AUSTEN" --type q4_0
+	accelctl model convert "$examples/austen" "$AUSTEN" --type q4_0
+	tar -C "$BATS_FILE_TMPDIR" --mode=u+w -xJf "$examples/zoo/trained.tar.xz" austen-draft
+	cp "$examples/austen/tokenizer.json" "$draft"
+	accelctl model convert "$draft" "$DRAFT" --type q4_0
 }
 
 setup() {
@@ -35,8 +40,7 @@ rows() {
 }
 
 @test "this library alone: a row for each case that the context has room for" {
-	bench 0 text -m "$AUSTEN" --threads 1 --no-peers --json
-	output=$(grep -v lookup <<<"$output")
+	bench 0 text -m "$AUSTEN" --threads 1 --no-peers --json --only '!(*lookup*)'
 	# Of 512 tokens a prompt of 512 leaves none.
 	rows 'map(.case | ltrimstr("text/austen.gguf/")) ==
 		["load", "load-first", "prefill-128", "decode@256", "decode-8@256"]'
@@ -55,11 +59,11 @@ rows() {
 }
 
 @test "guesses by look-up: next to the same answer without them" {
-	bench 0 text -m "$AUSTEN" --threads 1 --no-peers --json --seed 3 --only '*/lookup@256'
+	bench 0 text -m "$DRAFT" --threads 1 --no-peers --json --seed 3 --only '*/lookup@256'
 	rows 'map(.impl) == ["ours", "without guesses"] and all(.us > 0 and .tokens_per_s > 0 and .limit == null)'
 	rows '.[0].accepted > 0 and .[0].accepted <= 1 and .[1].accepted == null'
 	rows '.[0].ratio * .[0].us / .[1].us - 1 | fabs < 0.01'
-	bench 0 text -m "$AUSTEN" --threads 1 --no-peers --seed 3 --only '*/lookup@256'
+	bench 0 text -m "$DRAFT" --threads 1 --no-peers --seed 3 --only '*/lookup@256'
 	[[ $output =~ [0-9]+\ %\ of\ guesses\ accepted\ \ ratio ]]
 }
 
@@ -74,17 +78,16 @@ rows() {
 	npm_package "$LLAMA"
 	ACCELBENCH_LLAMA=$(echo "$dir"/bins/linux-x64/libllama.v*.so)
 	export ACCELBENCH_LLAMA
-	bench 0 text -m "$AUSTEN" --threads 1 --json --only 'text/austen.gguf/[!l]*'
+	bench 0 text -m "$DRAFT" --threads 1 --json --seed 3 --only '*/@(load|prefill-128|decode*)'
 	[ -z "$stderr" ]
-	rows 'map(.impl) == ["ours", "llama.cpp", "ours", "llama.cpp", "ours", "llama.cpp"]'
+	rows 'map(.impl) == ["ours", "llama.cpp", "ours", "llama.cpp", "ours", "llama.cpp", "ours", "llama.cpp"]'
 	rows 'group_by(.case) | all((.[0].ratio * .[0].us / .[1].us - 1 | fabs) < 0.01 and .[1].ratio == null)'
 	# Weights in 4 bits by activations in 8 are not the same to the last bit, and not far apart.
-	rows 'map(select(.impl == "ours").error) | all(. > 0 and . < 0.01)'
+	rows 'map(select(.impl == "ours").error) | .[0] == null and (.[1:] | all(. > 0 and . < 0.01))'
+	rows '.[:2] | all(.us > 0 and .peak > 8e5)'
 	# Both read what the tool makes itself.
-	bench 0 text --threads 1 --json --only 'text/gpt2-124m-q4_0/load'
-	rows 'map(.impl) == ["ours", "llama.cpp"] and all(.dtype == "q4_0" and .us > 0 and .peak > 82e6)'
 	bench 0 text --threads 1 --json --only 'text/gpt2-124m-q4_0/prefill-128'
-	rows 'map(.impl) == ["ours", "llama.cpp"] and .[0].error < 0.02'
+	rows 'map(.impl) == ["ours", "llama.cpp"] and all(.dtype == "q4_0" and .us > 0) and .[0].error < 0.02'
 }
 
 @test "models of made weights are run, and go" {
