@@ -475,6 +475,7 @@ int add_added(struct import *im, struct slice name, struct slice domain, uint32_
 
 /* --- import.c ----------------------------------------------------------------------- */
 
+int find_graph(struct import *im, struct slice model, struct slice *graph);
 int read_model(struct import *im, struct slice s);
 int read_graph(struct import *im, struct slice graph);
 struct name *im_name(const struct import *im, struct slice s);
