@@ -110,6 +110,8 @@ static const char *const seeds[] = {
 	"QuantizeLinear w f o > c; ms.DynamicQuantizeMatMul x c f o b > y",
 	("Constant > c value_ints=2,16; Expand f c > a; "
 	 "ms.MatMulNBits a n4 f > y N=1 K=16 bits=4 block_size=16"),
+	("Constant > c value_ints=2,16; Expand f c > a; "
+	 "ms.MatMulBnb4 a n4 f > y N=1 K=16 block_size=16 quant_type=1"),
 	"ms.SkipLayerNormalization x x g g > y - - v",
 	("Unsqueeze l m > i; "
 	 "ms.EmbedLayerNormalization i - w w - b b > y"), "ms.BiasGelu x g > y",
