@@ -122,6 +122,63 @@ static enum accel_code code_of(const struct node *node, const struct accel_candi
 	       strstr(c->kernel, "model") ? ACCEL_CODE_REFERENCE : ACCEL_CODE_TUNED;
 }
 
+/*
+ * Are activations made integers of 8 bits here, or fewer? @varies, by store: what it has follows
+ * from inputs; weights that are quantised in each run are the same in each.
+ */
+static bool node_rounds(const struct net *net, const struct node *node, bool *varies)
+{
+	const struct accel_tensor *d = desc_field(&node->desc->any, ACCEL_ARG_D, NULL);
+	bool input = false, bytes = false, real = d && d->quant.scheme;
+	const struct value *v;
+	uint32_t i;
+
+	for (i = 0; i < node->arg_count; i++) {
+		v = &net->values[node->args[i].value];
+		if (node->args[i].result) {
+			bytes |= v->type >= ACCEL_S8 && v->type <= ACCEL_U4;
+			continue;
+		}
+		real |= is_real(v->type);
+		input |= varies[v->store] || net->stores[v->store].kind == STORE_INPUT ||
+			 net->stores[v->store].kind == STORE_GIVEN;
+	}
+	for (i = 0; i < node->arg_count; i++)
+		if (node->args[i].result)
+			varies[net->values[node->args[i].value].store] |= input;
+	return input && ((bytes && real) || (node->desc->hdr.op == ACCEL_OP_GEMM &&
+					     node->desc->any.gemm.a_group));
+}
+
+static bool net_rounds(const struct net *net)
+{
+	bool *varies = calloc(net->store_count + 1u, sizeof(*varies)), rounds = false;
+	uint32_t i;
+
+	for (i = 0; varies && i < net->order_count && !rounds; i++)
+		rounds = node_rounds(net, &net->nodes[net->order[i]], varies);
+	free(varies);
+	return rounds;
+}
+
+/* The same of all of it, with the graphs of nodes that ran */
+static bool state_rounds(const struct accel_state *state)
+{
+	const struct accel_state *inner;
+	uint32_t i, k;
+
+	for (i = 0; i < state->stage_count; i++) {
+		if (state->stages[i].net && net_rounds(state->stages[i].net))
+			return true;
+		for (k = 0; k < 2; k++) {
+			inner = flow_state(state->stages[i].flow, k);
+			if (inner && state_rounds(inner))
+				return true;
+		}
+	}
+	return false;
+}
+
 /* --- text -------------------------------------------------------------------------- */
 
 static void plain(FILE *f, const struct net *net)
@@ -216,8 +273,9 @@ static void json(FILE *f, const struct net *net)
 		net->macs, net->arena_bytes);
 	fprintf(f, ",\"arena_bound\":%" PRIu64 ",\"constant_bytes\":%" PRIu64, net->arena_bound,
 		net->constant_bytes);
-	fprintf(f, ",\"packed_bytes\":%" PRIu64 ",\"workspace_bytes\":%" PRIu64 ",\"nodes\":[",
-		net->packed_bytes, net->workspace_bytes);
+	fprintf(f, ",\"packed_bytes\":%" PRIu64 ",\"workspace_bytes\":%" PRIu64, net->packed_bytes,
+		net->workspace_bytes);
+	fprintf(f, ",\"rounds\":%s,\"nodes\":[", net_rounds(net) ? "true" : "false");
 	for (i = 0; i < net->order_count; i++) {
 		const struct node *node = &net->nodes[net->order[i]];
 		const struct accel_candidate c = chosen(node);
@@ -300,7 +358,8 @@ static void tell_stages(FILE *f, const struct accel_state *state, uint32_t forma
 	uint32_t i;
 
 	if (list)
-		fprintf(f, "{\"schema\":\"accel.graph/1\",\"stages\":[\n");
+		fprintf(f, "{\"schema\":\"accel.graph/1\",\"rounds\":%s,\"stages\":[\n",
+			state_rounds(state) ? "true" : "false");
 	for (i = 0; i < state->stage_count; i++) {
 		const struct net *net = state->stages[i].net;
 

@@ -70,6 +70,12 @@ void flow_free(struct flow *flow)
 	free(flow);
 }
 
+/* The state of one of the two graphs that a node may have, NULL: it did not run */
+const struct accel_state *flow_state(const struct flow *flow, uint32_t index)
+{
+	return flow ? flow->states[index] : NULL;
+}
+
 static int __attribute__((format(printf, 3, 4)))
 run_fail(struct run *r, int code, const char *fmt, ...)
 {

@@ -731,5 +731,6 @@ int state_submit(struct accel_state *state, struct accel_job *job);
 
 int flow_run(struct accel_state *state, struct stage *stage, struct facts *facts);
 void flow_free(struct flow *flow);
+const struct accel_state *flow_state(const struct flow *flow, uint32_t index);
 
 #endif /* LIBACCEL_GRAPH_H */

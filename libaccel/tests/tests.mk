@@ -115,7 +115,7 @@ libaccel/tests/ops/test_misuse-objs := $(addprefix libaccel/tests/ops/,test_misu
 	misuse_networks.o)
 $(foreach t,onnx onnx_fuzz onnx_ops onnx_quant onnx_ms onnx_attention onnx_host onnx_doubles onnx_window onnx_regions \
 	onnx_flow onnx_added onnx_random onnx_sequence onnx_sizes onnx_limits cache generate \
-	onnx_stages constants families embed adapter models_null beam qdq,$(eval override libaccel/tests/graph/test_$(t)-libs := libaccel/libaccel-models libaccel/libaccel))
+	onnx_stages constants fallback families embed adapter models_null beam qdq,$(eval override libaccel/tests/graph/test_$(t)-libs := libaccel/libaccel-models libaccel/libaccel))
 override libaccel/tests/test_weights-libs := libaccel/libaccel-models libaccel/libaccel
 
 # Look inside, for digests of files that were changed, and what is known of them.

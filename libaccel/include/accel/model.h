@@ -326,8 +326,9 @@ struct accel_model_item {
  *	call. Another result than 0 ends the scan
  * @user: argument of @fn
  *
- * Return: 0, or what @fn returned; -EBADMSG not a model; -EINVAL NULL; errors of open();
- * -ENOMEM, also if there are more than 65536 items; -E2BIG graphs are nested too deep.
+ * Return: 0, or what @fn returned; -EBADMSG not a model; -EOPNOTSUPP a message that is not an
+ * element of a list comes in several pieces; -EINVAL NULL; errors of open(); -ENOMEM, also if
+ * there are more than 65536 items; -E2BIG graphs are nested too deep.
  */
 ACCEL_API int accel_model_scan(const char *path,
 			       int (*fn)(void *user, const struct accel_model_item *item),

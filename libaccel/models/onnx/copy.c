@@ -207,7 +207,6 @@ static int copy_constant(struct rewrite *q, uint32_t id, struct slice s)
 			name = f.bytes;
 		if (id != 15 || f.id != 1)
 			continue;
-		name = (struct slice) { 0 };
 		for (values = f.bytes; wire_next(&values, &g) > 0;)
 			if (g.id == 8)
 				name = g.bytes;
@@ -287,12 +286,12 @@ static int write_file(struct import *im, const char *path, const struct message 
 	return ret ? im_fail(im, ret, "%.200s: cannot be written: %s", path, errno_text(-ret)) : 0;
 }
 
-int quantize_write(struct rewrite *q, struct slice model, const char *path)
+int quantize_write(struct rewrite *q, struct slice model, struct slice graph, const char *path)
 {
-	struct message out = { 0 }, graph = { 0 }, opset = { 0 };
+	struct message out = { 0 }, g = { 0 }, opset = { 0 };
 	struct slice s = model, whole;
 	struct field f;
-	int ret = put_graph(q, quantize_graph(model), &graph);
+	int ret = put_graph(q, graph, &g);
 
 	while (copy_next(q, &s, &f, &whole, &ret))
 		if (f.id != 7)
@@ -302,10 +301,10 @@ int quantize_write(struct rewrite *q, struct slice model, const char *path)
 		put_number(&opset, 2, 1);
 		put_message(&out, 8, &opset);
 	}
-	put_message(&out, 7, &graph);
+	put_message(&out, 7, &g);
 	if (!ret)
 		ret = write_file(q->im, path, &out);
-	message_free(&graph);
+	message_free(&g);
 	message_free(&out);
 	return ret;
 }

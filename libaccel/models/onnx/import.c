@@ -661,24 +661,34 @@ int im_read_opset(struct import *im, struct slice s)
 	return 0;
 }
 
+int find_graph(struct import *im, struct slice model, struct slice *graph)
+{
+	const char *twice;
+	int ret = wire_graph(model, graph, &twice);
+
+	if (ret)
+		return im_fail(im, ret, "%.200s: %s comes in several pieces", im->path, twice);
+	return graph->n ? 0 : im_fail(im, -EBADMSG, "%.200s: not an ONNX model", im->path);
+}
+
 int read_model(struct import *im, struct slice s)
 {
-	struct slice graph = { 0 }, model = s;
+	struct slice graph, model = s;
 	struct field f;
-	int ret, err = 0;
+	int ret, err = find_graph(im, model, &graph);
 
+	if (err)
+		return err;
 	while ((ret = wire_next(&s, &f)) > 0 && !err) {
 		if (f.id == 2 && f.has_bytes)
 			snprintf(im->model->info.producer, sizeof(im->model->info.producer), "%.*s",
 				 (int)(f.bytes.n < 60 ? f.bytes.n : 60), f.bytes.p);
-		else if (f.id == 7)
-			graph = f.bytes;
 		else if (f.id == 8)
 			err = im_read_opset(im, f.bytes);
 	}
 	if (err)
 		return err;
-	if (ret || !graph.n)
+	if (ret)
 		return im_fail(im, -EBADMSG, "%.200s: not an ONNX model", im->path);
 	/* Without a node of the default domain its version does not matter. */
 	if (!im->opset && im->others)

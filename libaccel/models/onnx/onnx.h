@@ -477,6 +477,7 @@ int add_added(struct import *im, struct slice name, struct slice domain, uint32_
 
 /* --- import.c ----------------------------------------------------------------------- */
 
+int find_graph(struct import *im, struct slice model, struct slice *graph);
 int read_model(struct import *im, struct slice s);
 int read_graph(struct import *im, struct slice graph);
 struct name *im_name(const struct import *im, struct slice s);
@@ -643,6 +644,11 @@ int halves_note(struct import *im, const struct ref *x, const struct scaled *s, 
 int halves_turned(struct import *im, uint32_t from, uint32_t value);
 int halves_product(struct import *im, uint32_t b, struct accel_gemm_desc *d,
 		   struct accel_graph_arg *args, uint32_t *count);
+int matmul_bnb4(struct import *im, uint32_t arg);
+
+/* --- ops_ms.c ------------------------------------------------------------------------- */
+
+bool has_elements(const struct ref *ref, int64_t count);
 
 /* --- ops_window.c --------------------------------------------------------------------- */
 

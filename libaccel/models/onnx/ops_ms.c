@@ -30,7 +30,7 @@ struct nbits {
 	bool parts;
 };
 
-static bool has_elements(const struct ref *ref, int64_t count)
+bool has_elements(const struct ref *ref, int64_t count)
 {
 	int64_t n = 1;
 	uint32_t i;
@@ -617,6 +617,7 @@ static int fused_matmul(struct import *im, uint32_t arg)
 }
 
 const struct op onnx_ms[] = { { "MatMulNBits", matmul_nbits, 0 },
+			      { "MatMulBnb4", matmul_bnb4, 0 },
 			      { "GatherBlockQuantized", gather_quantized, 0 },
 			      { "GroupNorm", group_norm, 0 },
 			      { "SkipLayerNormalization", skip_norm, ACCEL_NORM_LAYER },

@@ -210,17 +210,6 @@ static void classify(const struct rewrite *q, struct layer *l)
 		l->kind = KIND_OTHER;
 }
 
-struct slice quantize_graph(struct slice s)
-{
-	struct slice graph = { 0 };
-	struct field f;
-
-	while (wire_next(&s, &f) > 0)
-		if (f.id == 7)
-			graph = f.bytes;
-	return graph;
-}
-
 static int find_layers(struct rewrite *q, struct slice graph)
 {
 	struct slice s = graph;
@@ -388,7 +377,7 @@ int accel_model_quantize(const char *path, const struct accel_model_quantize_opt
 	struct rewrite q = { .im = im, .opts = opts };
 	struct accel_model *model;
 	struct mapping *map;
-	struct slice file = { 0 };
+	struct slice file = { 0 }, graph = { 0 };
 	int ret;
 
 	if (!im)
@@ -407,11 +396,13 @@ int accel_model_quantize(const char *path, const struct accel_model_quantize_opt
 	if (!ret)
 		ret = check_opts(im, opts);
 	if (!ret)
-		ret = find_layers(&q, quantize_graph(file));
+		ret = find_graph(im, file, &graph);
+	if (!ret)
+		ret = find_layers(&q, graph);
 	if (!ret && opts->layer)
 		ret = tell_layers(&q);
 	if (!ret && out)
-		ret = quantize_write(&q, file, out);
+		ret = quantize_write(&q, file, graph, out);
 	free(q.layers);
 	free(q.makers);
 	message_free(&q.nodes);

@@ -87,12 +87,11 @@ bool quantize_look(const struct rewrite *q, struct slice s, struct accel_value *
 uint32_t quantize_ranged(const struct layer *l);
 void quantize_mark(struct rewrite *q, struct slice graph);
 bool quantize_gone(const struct rewrite *q, struct slice s);
-struct slice quantize_graph(struct slice model);
 int quantize_put(struct rewrite *q, const struct layer *l, const char *end);
 bool copy_next(struct rewrite *q, struct slice *s, struct field *f, struct slice *whole, int *ret);
 void copy_head(struct message *m, struct slice s);
 int copy_field(struct rewrite *q, struct message *m, const struct field *f, struct slice whole);
 int copy_rest(struct rewrite *q, struct message *m, const struct field *f, struct slice whole);
-int quantize_write(struct rewrite *q, struct slice model, const char *path);
+int quantize_write(struct rewrite *q, struct slice model, struct slice graph, const char *path);
 
 #endif /* LIBACCEL_MODELS_QUANTIZE_H */

@@ -222,8 +222,6 @@ static int read_sparse(struct scan *scan, struct slice s, struct slice *name)
 	int ret = 0;
 
 	while (!ret && wire_next(&s, &f) > 0) {
-		if (f.id == 1)
-			*name = (struct slice) { 0 };
 		if (f.has_bytes && (f.id == 1 || f.id == 2))
 			ret = read_tensor(scan, f.bytes, f.id == 1 ? name : &none);
 	}
@@ -426,9 +424,10 @@ static int scan_function(struct scan *scan, struct slice s)
 
 static int scan_model(struct scan *scan, struct slice s)
 {
-	struct slice rest = s, graph = { 0 };
+	struct slice rest = s, graph;
+	const char *twice;
 	struct field f;
-	int ret = 0, got;
+	int ret = wire_graph(s, &graph, &twice), got;
 
 	while (!ret && wire_next(&rest, &f) > 0)
 		if (f.id == 25 && f.has_bytes)
@@ -436,16 +435,12 @@ static int scan_model(struct scan *scan, struct slice s)
 	while (!ret && (got = wire_next(&s, &f)) != 0) {
 		if (got < 0)
 			return -EBADMSG;
-		if (f.id == 8) {
+		if (f.id == 8)
 			ret = read_opset(scan, f.bytes);
-		} else if (f.id == 7 && f.has_bytes) {
-			/* Who reads a model takes the last one too. */
-			graph = f.bytes;
-		} else if (f.id == 14 && f.has_bytes) {
+		else if (f.id == 14 && f.has_bytes)
 			ret = read_property(scan, f.bytes);
-		} else if (f.id == 25 && f.has_bytes) {
+		else if (f.id == 25 && f.has_bytes)
 			ret = scan_function(scan, f.bytes);
-		}
 	}
 	return ret ? ret : graph.n ? scan_graph(scan, graph, 0) : -EBADMSG;
 }

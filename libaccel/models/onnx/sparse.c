@@ -19,17 +19,6 @@ struct parts {
 	bool has_places;
 };
 
-/* A part of it; as of any field the last one counts. */
-static int read_part(struct import *im, struct slice s, struct tensor *t, bool *has)
-{
-	int ret;
-
-	free(t->own);
-	ret = tensor_read(im, s, t);
-	*has = !ret;
-	return ret;
-}
-
 static int read_parts(struct import *im, struct slice s, struct parts *p, struct tensor *t)
 {
 	struct field f;
@@ -38,13 +27,16 @@ static int read_parts(struct import *im, struct slice s, struct parts *p, struct
 	while (!ret && (got = wire_next(&s, &f)) != 0) {
 		if (got < 0)
 			return im_fail(im, -EBADMSG, "a sparse tensor cannot be read");
-		if (f.id == 1 && f.has_bytes)
-			ret = read_part(im, f.bytes, &p->values, &p->has_values);
-		else if (f.id == 2 && f.has_bytes)
-			ret = read_part(im, f.bytes, &p->places, &p->has_places);
-		else if (f.id == 3 && wire_ints(&f, t->dims, &t->rank, ACCEL_GRAPH_MAX_RANK))
+		if (f.id == 1 && f.has_bytes) {
+			p->has_values = true;
+			ret = tensor_read(im, f.bytes, &p->values);
+		} else if (f.id == 2 && f.has_bytes) {
+			p->has_places = true;
+			ret = tensor_read(im, f.bytes, &p->places);
+		} else if (f.id == 3 && wire_ints(&f, t->dims, &t->rank, ACCEL_GRAPH_MAX_RANK)) {
 			ret = im_fail(im, -EOPNOTSUPP, "a sparse tensor of more than %d dimensions",
 				      ACCEL_GRAPH_MAX_RANK);
+		}
 	}
 	return ret;
 }

@@ -33,17 +33,13 @@ static bool is_message(struct slice s)
 }
 
 /* The graph of the model that is mapped, whose nodes need not be known */
-static int find_graph(struct import *im, struct slice *model, struct slice *graph)
+static int find_model(struct import *im, struct slice *model, struct slice *graph)
 {
-	struct slice s = { im->maps->data, im->maps->bytes };
-	uint32_t graphs = 0;
-	struct field f;
+	int ret;
 
-	*model = s;
-	*graph = quantize_graph(s);
-	while (wire_next(&s, &f) > 0)
-		graphs += f.id == 7;
-	return graphs == 1 && is_message(*model) && is_message(*graph) && graph->n ? 0 :
+	*model = (struct slice) { im->maps->data, im->maps->bytes };
+	ret = find_graph(im, *model, graph);
+	return ret || (is_message(*model) && is_message(*graph)) ? ret :
 	       im_fail(im, -EBADMSG, "%.200s: not an ONNX model", im->path);
 }
 
@@ -220,7 +216,7 @@ int weights_save(const char *path, const struct accel_model_convert_opts *o, con
 	if (!ret)
 		ret = check_opts(im, o, out);
 	if (!ret)
-		ret = find_graph(im, &file, &graph);
+		ret = find_model(im, &file, &graph);
 	if (!ret)
 		ret = take_weights(im, graph, &from.list, &count);
 	for (i = 0; i < count && !ret; i++)
@@ -397,7 +393,6 @@ static int put_weight(struct onto *w, struct message *m, struct slice s)
 
 static int put_model(struct onto *w, struct slice model, struct slice graph, struct message *out)
 {
-	const uint8_t *at = graph.p;
 	struct message g = { 0 };
 	struct slice whole;
 	struct field f;
@@ -412,7 +407,7 @@ static int put_model(struct onto *w, struct slice model, struct slice graph, str
 	while (copy_next(&w->q, &model, &f, &whole, &ret)) {
 		if (f.id != 7)
 			ret = copy_rest(&w->q, out, &f, whole);
-		else if (f.bytes.p == at)
+		else if (f.has_bytes)
 			put_message(out, 7, &g);
 	}
 	message_free(&g);
@@ -581,7 +576,7 @@ static int replace(struct onto *w, const struct accel_model_convert_opts *o, con
 	int ret = map_file(w->q.im, NULL, &map);
 
 	if (!ret)
-		ret = find_graph(w->q.im, &model, &graph);
+		ret = find_model(w->q.im, &model, &graph);
 	if (!ret)
 		ret = put_model(w, model, graph, &m);
 	if (!ret && message_bytes(&m) > INT32_MAX)

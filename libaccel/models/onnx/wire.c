@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Fields of protocol buffers.
+ * Fields of protocol buffers, and which of them a model has once.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,6 +10,8 @@
 
 /* Fewer bytes are copied, as they are hardly more than the entry for them. */
 #define MIN_BORROWED	256u
+/* Messages within messages: no reader follows graphs or types as deep. */
+#define MAX_NESTED	100u
 
 bool wire_varint(struct slice *s, uint64_t *number)
 {
@@ -115,6 +117,117 @@ bool slice_is(struct slice s, const char *text)
 {
 	return s.n == strlen(text) && (!s.n || !memcmp(s.p, text, s.n));
 }
+
+/* --- the messages of a model -------------------------------------------------------------- */
+
+/* OTHER: nothing is read in it that is a message. ELEMENT: of sequences and optional values */
+enum message_kind {
+	OTHER, MODEL, TRAINING, FUNCTION, GRAPH, NODE, ATTR, SPARSE, VALUE, TYPE, ELEMENT, TENSOR
+};
+
+/**
+ * struct part - a message in another one
+ * @in: of these
+ * @id: field
+ * @kind: what it is
+ * @once: name of a field that is there once at most, NULL: of a list
+ */
+struct part {
+	enum message_kind in;
+	uint32_t id;
+	enum message_kind kind;
+	const char *once;
+};
+
+static const struct part *find_part(enum message_kind in, uint32_t id)
+{
+	static const struct part parts[] = {
+		{ MODEL, 7, GRAPH, "ModelProto.graph" },
+		{ MODEL, 20, TRAINING, NULL },
+		{ MODEL, 25, FUNCTION, NULL },
+		{ TRAINING, 1, GRAPH, "TrainingInfoProto.initialization" },
+		{ TRAINING, 2, GRAPH, "TrainingInfoProto.algorithm" },
+		{ FUNCTION, 7, NODE, NULL },
+		{ FUNCTION, 11, ATTR, NULL },
+		{ FUNCTION, 12, VALUE, NULL },
+		{ GRAPH, 1, NODE, NULL },
+		{ GRAPH, 11, VALUE, NULL },
+		{ GRAPH, 12, VALUE, NULL },
+		{ GRAPH, 13, VALUE, NULL },
+		{ GRAPH, 15, SPARSE, NULL },
+		{ NODE, 5, ATTR, NULL },
+		{ ATTR, 5, OTHER, "AttributeProto.t" },
+		{ ATTR, 6, GRAPH, "AttributeProto.g" },
+		{ ATTR, 11, GRAPH, NULL },
+		{ ATTR, 14, TYPE, "AttributeProto.tp" },
+		{ ATTR, 15, TYPE, NULL },
+		{ ATTR, 22, SPARSE, "AttributeProto.sparse_tensor" },
+		{ ATTR, 23, SPARSE, NULL },
+		{ SPARSE, 1, OTHER, "SparseTensorProto.values" },
+		{ SPARSE, 2, OTHER, "SparseTensorProto.indices" },
+		{ VALUE, 2, TYPE, "ValueInfoProto.type" },
+		{ TYPE, 1, TENSOR, "TypeProto.tensor_type" },
+		{ TYPE, 4, ELEMENT, "TypeProto.sequence_type" },
+		{ TYPE, 9, ELEMENT, "TypeProto.optional_type" },
+		{ ELEMENT, 1, TYPE, "TypeProto.elem_type" },
+		{ TENSOR, 2, OTHER, "TypeProto.Tensor.shape" },
+	};
+	uint32_t i;
+
+	for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (parts[i].in == in && parts[i].id == id)
+			return &parts[i];
+	return NULL;
+}
+
+/* The name of a field that comes in several pieces, or NULL */
+static const char *find_twice(struct slice s, enum message_kind kind, uint32_t depth)
+{
+	const struct part *part;
+	const char *twice;
+	uint32_t seen = 0;
+	struct field f;
+
+	/* What cannot be read is told by who reads it. */
+	while (wire_next(&s, &f) > 0) {
+		part = f.has_bytes ? find_part(kind, f.id) : NULL;
+		if (!part)
+			continue;
+		twice = part->once && seen >> f.id & 1 ? part->once : NULL;
+		if (!twice && part->kind != OTHER && depth < MAX_NESTED)
+			twice = find_twice(f.bytes, part->kind, depth + 1);
+		if (twice)
+			return twice;
+		seen |= 1u << f.id;
+	}
+	return NULL;
+}
+
+/**
+ * wire_graph - the graph of a model
+ * @model: model
+ * @graph: out: bytes, none: it has no graph
+ * @twice: out: name of a field that comes in several pieces, or NULL
+ *
+ * A message that comes in several pieces is to be merged, and who took one of them would lose the
+ * others without a word. Nothing is known to write such a model, and data that is used where it
+ * lies would have to be copied for it, so it is refused, whatever the field.
+ *
+ * Return: 0, also if it is damaged; -EOPNOTSUPP there is such a field.
+ */
+int wire_graph(struct slice model, struct slice *graph, const char **twice)
+{
+	struct field f;
+
+	*twice = find_twice(model, MODEL, 0);
+	*graph = (struct slice) { 0 };
+	while (wire_next(&model, &f) > 0)
+		if (f.id == 7 && f.has_bytes)
+			*graph = f.bytes;
+	return *twice ? -EOPNOTSUPP : 0;
+}
+
+/* --- writing ------------------------------------------------------------------------------ */
 
 /* Room for more bytes, NULL: there is none */
 static uint8_t *grow(struct message *m, size_t n)

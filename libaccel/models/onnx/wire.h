@@ -40,6 +40,7 @@ int wire_next(struct slice *s, struct field *f);
 int wire_whole(struct slice *s, struct field *f, struct slice *whole);
 int wire_ints(const struct field *f, int64_t *list, uint32_t *count, uint32_t max);
 bool slice_is(struct slice s, const char *text);
+int wire_graph(struct slice model, struct slice *graph, const char **twice);
 
 /* Bytes of a name that a message shows: it must have room for what is wrong. */
 static inline int slice_shown(struct slice name)

@@ -269,20 +269,110 @@ static void test_sparse(void **arg)
 	stop(&r);
 }
 
-/* Of several values, and several indices, the last ones count, and their name. */
-static void test_sparse_twice(void **arg)
+/* @b as a part of messages, the innermost of which is the last of @count */
+static void wrap(struct bytes *b, const uint32_t *ids, uint32_t count)
 {
-	static const float values[] = { 1, 2, 3, 4 }, dense[2 * 3] = { 0, 3, 0, 0, 4, 0 };
-	const struct bytes first = sparse("first", F32, 2, values, 0, DIMS(0, 2), 0, NULL);
-	struct bytes s = sparse("k", F32, 2, values + 2, 0, DIMS(1, 4), 2, DIMS(2, 3));
-	struct tested *t = BEGIN(*arg, CONST("one", F32, values, 1));
+	struct bytes inner;
 
-	memmove(s.p + first.n, s.p, s.n);
-	memcpy(s.p, first.p, first.n);
-	s.n += first.n;
-	put_message(&t->g, 15, &s);
-	ONE(t, NULL, "Mul", "k one", "y");
-	GIVES(t, IO("y", F32, dense, 2, 3));
+	while (count--) {
+		inner = *b;
+		b->n = 0;
+		put_message(b, ids[count], &inner);
+	}
+}
+
+/* The fields of @b behind those that are there */
+static void append(struct bytes *to, const struct bytes *b)
+{
+	assert_true(to->n + b->n < sizeof(to->p));
+	memcpy(to->p + to->n, b->p, b->n);
+	to->n += b->n;
+}
+
+static int no_item(void *user, const struct accel_model_item *item)
+{
+	(void)user;
+	(void)item;
+	fail();
+	return 0;
+}
+
+/* A message that is no element of a list, in two pieces: how it is reached from the model on */
+static void test_pieces(void **arg)
+{
+	static const struct {
+		uint32_t ids[8];
+		const char *name;
+	} cases[] = {
+		{ { 20, 1 }, "TrainingInfoProto.initialization" },
+		{ { 20, 2 }, "TrainingInfoProto.algorithm" },
+		{ { 7, 1, 5, 5 }, "AttributeProto.t" },
+		{ { 7, 1, 5, 6 }, "AttributeProto.g" },
+		{ { 7, 1, 5, 14 }, "AttributeProto.tp" },
+		{ { 7, 1, 5, 22 }, "AttributeProto.sparse_tensor" },
+		{ { 7, 15, 1 }, "SparseTensorProto.values" },
+		{ { 7, 15, 2 }, "SparseTensorProto.indices" },
+		{ { 7, 11, 2 }, "ValueInfoProto.type" },
+		{ { 7, 12, 2 }, "ValueInfoProto.type" },
+		{ { 7, 13, 2 }, "ValueInfoProto.type" },
+		{ { 7, 11, 2, 1 }, "TypeProto.tensor_type" },
+		{ { 7, 11, 2, 4 }, "TypeProto.sequence_type" },
+		{ { 7, 11, 2, 9 }, "TypeProto.optional_type" },
+		{ { 7, 11, 2, 4, 1 }, "TypeProto.elem_type" },
+		{ { 7, 11, 2, 9, 1 }, "TypeProto.elem_type" },
+		{ { 7, 11, 2, 1, 2 }, "TypeProto.Tensor.shape" },
+		{ { 25, 7, 5, 6 }, "AttributeProto.g" },
+		{ { 25, 11, 6 }, "AttributeProto.g" },
+		{ { 25, 12, 2 }, "ValueInfoProto.type" },
+		{ { 7, 1, 5, 6, 1, 5, 5 }, "AttributeProto.t" },
+		{ { 7, 1, 5, 11, 12, 2 }, "ValueInfoProto.type" },
+		{ { 7, 1, 5, 15, 1 }, "TypeProto.tensor_type" },
+		{ { 7, 1, 5, 22, 1 }, "SparseTensorProto.values" },
+		{ { 7, 1, 5, 23, 2 }, "SparseTensorProto.indices" },
+	};
+	static const float x[4];
+	char words[128], path[] = "/tmp/test_pieces.XXXXXX";
+	const struct accel_model_quantize_opts q =
+		ACCEL_MODEL_QUANTIZE_OPTS_INIT(ACCEL_MODEL_DYNAMIC);
+	struct accel_error e = ACCEL_ERROR_INIT;
+	struct bytes b;
+	struct tested *t;
+	uint32_t i, n;
+	int fd;
+
+	for (i = 0; i < COUNT(cases); i++) {
+		t = BEGIN(*arg, IO("x", F32, x, 4));
+		for (n = 0; cases[i].ids[n]; n++)
+			;
+		b.n = 0;
+		put_text(&b, cases[i].ids[n - 1], "");
+		put_text(&b, cases[i].ids[n - 1], "");
+		wrap(&b, cases[i].ids + 1, n - 2);
+		if (cases[i].ids[0] == 7)
+			append(&t->g, &b);
+		else
+			put_message(&t->functions, cases[i].ids[0], &b);
+		snprintf(words, sizeof(words), ": %s comes in several pieces", cases[i].name);
+		must_refuse(t, -EOPNOTSUPP, words);
+	}
+	/* The nodes lie in one piece of the graph, what they read and give in the other. */
+	t = BEGIN(*arg, IO("x", F32, x, 4));
+	put_name(&t->g, 12, "y");
+	b = model(&t->g, 21);
+	t->g.n = 0;
+	ONE(t, NULL, "Abs", "x", "y");
+	put_message(&b, 7, &t->g);
+	fd = mkstemp(path);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, b.p, b.n), (ssize_t)b.n);
+	close(fd);
+	assert_int_equal(accel_model_scan(path, no_item, NULL), -EOPNOTSUPP);
+	assert_int_equal(accel_model_quantize(path, &q, path, &e), -EOPNOTSUPP);
+	assert_non_null(strstr(e.text, "ModelProto.graph comes in several pieces"));
+	e.text[0] = 0;
+	assert_int_equal(accel_model_convert(path, NULL, "none.safetensors", &e), -EOPNOTSUPP);
+	assert_non_null(strstr(e.text, "ModelProto.graph comes in several pieces"));
+	unlink(path);
 }
 
 /* Sparse tensors with a wrong part; the words tell which */
@@ -563,7 +653,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_unread), TEST(test_blocks), TEST(test_blocks_misused),
 		TEST(test_read_later),
-		TEST(test_sparse), TEST(test_sparse_twice), TEST(test_sparse_refused),
+		TEST(test_sparse), TEST(test_pieces), TEST(test_sparse_refused),
 		TEST(test_long_lists), TEST(test_cut_lists), TEST(test_progress),
 	};
 

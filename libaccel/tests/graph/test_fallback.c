@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
  * Programs in fp16 whose numbers are larger than that: products that become fp32 and stay so, in
- * all states and for all sizes; and what a run allocates then.
+ * all states and for all sizes; and what a run allocates then. Programs that make bytes of
+ * activations, and say so.
  */
 #include "counted.h"
-#include "graphtest.h"
+#include "onnxrun.h"
 
 #define ROWS	6
 #define WIDTH	48
@@ -312,6 +313,54 @@ static void test_explained(void **arg)
 	accel_program_unref(program);
 }
 
+static int find_rounds(void *user, const char *text, uint64_t bytes)
+{
+	*(bool *)user = memmem(text, bytes, "\"rounds\":true", 13);
+	return 0;
+}
+
+/* In a branch, if it ran; in products that may; where they are quantised, but no constants */
+static void test_rounds(void **arg)
+{
+	static const float x[16] = { 1 }, s = 0.5f;
+	struct bytes yes = { .n = 0 }, no = lone("Neg", "x", "v"), n;
+	struct bed *bed = *arg;
+	uint8_t i;
+
+	in_body(&yes, "DynamicQuantizeLinear", "x", "p q r");
+	in_body(&yes, "DequantizeLinear", "p q r", "v");
+	put_name(&yes, 12, "v");
+	for (i = 0; i < 12; i++) {
+		struct tested *t = BEGIN(bed, IO("c", BOOL, NULL, 1), IO("x", F32, x, 1, 16),
+					 CONST("k", F32, x, 1, 16), CONST("w", U8, x, 1, 1, 8),
+					 CONST("s", F32, &s, 1));
+		const uint8_t on = i % 2;
+		bool rounds = !on;
+		struct runner r;
+
+		n = op(MS, "MatMulNBits", "x w s", "y");
+		attr_int(&n, "K", 16);
+		attr_int(&n, "N", 1);
+		attr_int(&n, "block_size", 16);
+		attr_int(&n, "accuracy_level", on ? 4 : 1);
+		if (i < 4)
+			add_if(&t->g, "c", "y", &yes, &no);
+		else if (i < 8)
+			add_op(t, &n);
+		else
+			ONE(t, NULL, "QuantizeLinear", on ? "x s" : "k s", "y");
+		put_name(&t->g, 12, "y");
+		r = start(t, i & 2 ? 3 : 0);
+		set(&r, 0, 1, DIMS(1), &on, 1);
+		set(&r, 1, 2, DIMS(1, 16), x, sizeof(x));
+		run(&r);
+		MUST(accel_state_explain(r.state, ACCEL_TEXT_JSON, find_rounds, &rounds));
+		if (rounds != on)
+			fail_msg("%u: %s", i, rounds ? "rounds" : "does not round");
+		stop(&r);
+	}
+}
+
 #define TEST(fn)	cmocka_unit_test_setup_teardown(fn, bed_setup, bed_teardown)
 
 int main(void)
@@ -319,7 +368,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_none), TEST(test_one), TEST(test_several), TEST(test_act),
 		TEST(test_weights), TEST(test_part), TEST(test_sizes), TEST(test_nan),
-		TEST(test_explained),
+		TEST(test_explained), TEST(test_rounds),
 	};
 	int ret = cmocka_run_group_tests_name("fallback", tests, NULL, NULL);
 	uint32_t i;

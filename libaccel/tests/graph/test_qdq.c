@@ -5,8 +5,6 @@
  */
 #include "onnxrun.h"
 
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
-
 #define OFF (1u << ACCEL_PASS_QDQ)
 /* It would copy where a picture becomes a line. */
 #define LAYOUT (1u << ACCEL_PASS_LAYOUT)
@@ -407,7 +405,7 @@ static void test_tables(void **arg)
 	uint32_t i, x;
 
 	fill_bytes(w, sizeof(w), 2);
-	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+	for (i = 0; i < COUNT(bad); i++) {
 		struct accel_graph_arg args[] = { { ACCEL_ARG_D, ACCEL_VALUE_NEW },
 						  { ACCEL_ARG_A, 0 },
 						  { ACCEL_ARG_A | ACCEL_ARG_SCALES, 0 } };
@@ -606,21 +604,96 @@ static void test_zeros_at_scales(void **arg)
 	unlink(path);
 }
 
+/* The number below which a share @p of a normal distribution lies */
+static double quantile(double p)
+{
+	double x = 0, step = 8;
+
+	for (; step * 1e12 > 1; step /= 2)
+		x += erfc(-x * M_SQRT1_2) / 2 < p ? step : -step;
+	return x;
+}
+
+/* What 4 bits stand for: a sign and one of eight numbers, or quantiles to either side of 0 */
+static double bnb4(bool nf4, int bits)
+{
+	static const double twelfths[8] = { 0, 0.0625, 8, 12, 4, 6, 2, 3 };
+	const double e = 0.9677083, part = bits < 7 ? bits / 7.0 : (15 - bits) / 8.0;
+
+	if (!nf4)
+		return twelfths[bits & 7] / (bits & 8 ? -12 : 12);
+	return bits == 7 ? 0 : quantile(e + (0.5 - e) * part) / quantile(bits < 7 ? 1 - e : e);
+}
+
+static void add_bnb4(struct tested *t, const int64_t *attrs)
+{
+	static const char *const names[] = { "N", "K", "block_size", "quant_type", "transB" };
+	struct bytes node = op(MS, "MatMulBnb4", "x w m", "y");
+	uint32_t i;
+
+	for (i = 0; i < COUNT(names); i++)
+		attr_int(&node, names[i], attrs[i]);
+	add_op(t, &node);
+}
+
+/* @turned: rows and columns of the [@n, @k] weights are exchanged, as usual */
+static void one_bnb4(struct bed *bed, bool nf4, bool turned, int n, int k, int block)
+{
+	const int cols = turned ? k : n, out = turned ? n : k;
+	float *x = noise_floats(1, 128), *most = noise_floats(2, 128), y[128];
+	uint8_t w[80] = { 0 };
+	struct tested *t;
+	int i, c, at;
+
+	for (i = 0; i < n * k; i++)
+		w[i / 2] |= (uint8_t)((i * 7 + i / 16) % 16 << (i % 2 ? 0 : 4));
+	for (i = 0; i < 3 * out; i++)
+		for (y[i] = 0, c = 0; c < cols; c++) {
+			at = turned ? i % out * k + c : c * k + i % out;
+			y[i] += x[i / out * cols + c] * most[at / block] *
+				(float)bnb4(nf4, (at * 7 + at / 16) % 16);
+		}
+	t = BEGIN(bed, IO("x", F32, x, 3, cols), CONST("w", U8, w, (n * k + 1) / 2),
+		  CONST("m", F32, most, (n * k + block - 1) / block));
+	add_bnb4(t, (const int64_t[]) { n, k, block, nf4, turned });
+	t->bound = 0.00001;
+	GIVES(t, IO("y", F32, y, 3, out));
+	free(x);
+	free(most);
+}
+
+static void test_bnb4(void **arg)
+{
+	static const struct {
+		int64_t attrs[5];
+		const char *words;
+	} bad[] = { { { 2, 16, 16, 2, 1 }, "its quant_type is 2, not 0 (FP4) or 1 (NF4)" },
+		    { { 2, 16, 24, 1, 1 }, "16 by 2 in blocks of 24" },
+		    { { 2, 1 << 25, 16, 0, 1 }, "33554432 by 2 in blocks of 16" },
+		    { { 2, 17, 16, 0, 1 }, "weights that are not constant bytes of its size" },
+		    { { 2, 16, 32, 0, 1 }, "not as many constant factors as blocks" } };
+	static const float x[32];
+	struct tested *t;
+	uint32_t i;
+
+	for (i = 0; i < 8; i++)
+		one_bnb4(*arg, i & 1, i & 2, i & 4 ? 4 : 5, i & 4 ? 32 : 13, i & 4 ? 64 : 16);
+	for (i = 0; i < COUNT(bad); i++) {
+		t = BEGIN(*arg, IO("x", F32, x, 16), CONST("w", U8, x, 16), CONST("m", F32, x, 2));
+		add_bnb4(t, bad[i].attrs);
+		must_refuse(t, 0, bad[i].words);
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_conv),
-		TEST(test_moves),
-		TEST(test_scaled),
-		TEST(test_scaled_act),
-		TEST(test_sums),
-		TEST(test_attention),
-		TEST(test_tables),
-		TEST(test_types),
+		TEST(test_conv), TEST(test_moves), TEST(test_scaled), TEST(test_scaled_act),
+		TEST(test_sums), TEST(test_attention), TEST(test_tables), TEST(test_types),
 		TEST(test_long), TEST(test_halves_as_weights), TEST(test_rows_of_one_place),
-		TEST(test_zeros_at_scales),
+		TEST(test_zeros_at_scales), TEST(test_bnb4),
 	};
 
 	return cmocka_run_group_tests_name("qdq", tests, NULL, NULL);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <json-c/json.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,33 +60,39 @@ void golden_compare(const struct accel_value *v, const void *data, const struct 
 
 /* --- how far it may be off --- */
 
-/*
- * An operator that makes bytes of activations, or may, as MatMulNBits; or NULL. Where a rounding
- * goes the other way than in the golden run, a number differs by a step of these bytes, and so do
- * those that follow from it.
- */
-static const char *op_in_bytes(struct accel_model *model)
-{
-	static const char *const parts[] = {
-		"QuantizeLinear", "DynamicQuantize", "QLinear", "QGemm", "QAttention", "MatMulNBits"
-	};
-	const char *name, *own;
-	uint32_t i, k, count;
+struct document {
+	struct json_tokener *tokener;
+	struct json_object *doc;
+};
 
-	for (i = 0; model && (name = accel_model_get_op(model, i, &count)); i++) {
-		own = strrchr(name, '.');
-		own = own ? own + 1 : name;
-		for (k = 0; k < sizeof(parts) / sizeof(parts[0]); k++)
-			if (!strncmp(own, parts[k], strlen(parts[k])))
-				return own;
-	}
-	return NULL;
+static int take_text(void *user, const char *text, uint64_t bytes)
+{
+	struct document *d = user;
+
+	if (bytes < INT_MAX)
+		d->doc = json_tokener_parse_ex(d->tokener, text, (int)bytes);
+	return 0;
 }
 
-static double tolerance_of(const struct session *s, const char **why)
+/*
+ * Are activations made bytes? What was compiled tells, whatever it came from. Where a rounding
+ * goes the other way than in the golden run, a number differs by a step of its bytes, and so do
+ * those that follow from it.
+ */
+static bool rounds(struct session *s)
 {
-	*why = isnan(s->opts->tolerance) ? op_in_bytes(s->model) : NULL;
-	return *why ? IN_BYTES : isnan(s->opts->tolerance) ? IN_REALS : s->opts->tolerance;
+	struct document d = { .tokener = json_tokener_new() };
+	struct json_object *is = NULL;
+	bool yes;
+
+	if (!d.tokener)
+		return false;
+	accel_state_explain(s->state, ACCEL_TEXT_JSON, take_text, &d);
+	json_object_object_get_ex(d.doc, "rounds", &is);
+	yes = json_object_get_boolean(is);
+	json_object_put(d.doc);
+	json_tokener_free(d.tokener);
+	return yes;
 }
 
 /* --- telling --- */
@@ -212,8 +219,9 @@ bool outputs_tell(struct session *s, struct json_object *doc)
 	const struct npy *want;
 	char **labels = NULL;
 	const void *data;
-	const char *why;
-	const double most = tolerance_of(s, &why);
+	const bool given = !isnan(s->opts->tolerance);
+	const bool bytes = s->opts->golden && !given && rounds(s);
+	const double most = given ? s->opts->tolerance : bytes ? IN_BYTES : IN_REALS;
 	bool good = true;
 	uint32_t i;
 
@@ -234,8 +242,8 @@ bool outputs_tell(struct session *s, struct json_object *doc)
 	}
 	if (s->opts->golden && doc)
 		ctl_json_real(doc, "tolerance", most);
-	else if (s->opts->golden && why)
-		printf("%s: activations may be bytes, so errors up to %g are right\n", why, most);
+	else if (bytes)
+		printf("activations are rounded to bytes, so errors up to %g are right\n", most);
 	for (n = 0; n < label_count; n++)
 		free(labels[n]);
 	free(labels);

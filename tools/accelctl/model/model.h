@@ -44,7 +44,7 @@
  * @bgr: blue first
  * @pictures: model whose words on pictures count; NULL: the one that is run
  * @golden: file of inputs and right outputs
- * @tolerance: largest error, as a share of the largest output; run: NAN, as the model says
+ * @tolerance: largest error, as a share of the largest output; run: NAN, as the program says
  * @out: file for the outputs
  * @top: largest elements that are shown
  * @labels: file of their names

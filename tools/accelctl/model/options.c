@@ -81,7 +81,7 @@ const struct ctl_opt model_input_table[] = {
 
 const struct ctl_opt model_run_table[] = {
 	{ "tolerance", 0, CTL_REAL, 0, OPT(tolerance), .arg = "ERROR",
-	  .help = "largest error, relative to the largest number of an output (0.001; 0.1 if the model has operators that quantise activations)",
+	  .help = "largest error, relative to the largest number of an output (0.001; 0.1 if activations are rounded to bytes)",
 	},
 	{ "repeat", 'r', CTL_UINT, 0, OPT(repeat), 1, 1000000, .arg = "COUNT",
 	  .help = "number of measured runs, after a warm-up run (1)" },

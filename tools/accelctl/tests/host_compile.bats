@@ -76,6 +76,21 @@ forms() {
 	[ ! -e "$T/q.onnx" ]
 }
 
+@test "a program knows whether it rounds activations, and how far off it may be" {
+	local entry scheme tolerance code file
+	for entry in dynamic:0.1:0 4bit:0.001:8; do
+		IFS=: read -r scheme tolerance code <<<"$entry"
+		ctl 0 model quantize "$digits/digits.onnx" -d sw -o "$T/q.onnx" --golden "$digits/digits.golden.npz" --scheme "$scheme"
+		ctl 0 model compile "$T/q.onnx" -d sw --dim n=96 -o "$T/q.prog"
+		for file in q.onnx q.prog; do
+			ctl "$code" model run "$T/$file" -d sw --golden "$digits/digits.golden.npz" --json
+			json ".tolerance == $tolerance"
+			ctl "$code" model run "$T/$file" -d sw --golden "$digits/digits.golden.npz" --level 3
+			grep -c "^activations are rounded to bytes" <<<"$output" | grep -qx $((code == 0))
+		done
+	done
+}
+
 @test "other numbers need the graph" {
 	ctl 0 model compile "$digits/digits.onnx" -d sw --dim n=2 --seen -o "$T/two.prog"
 	ctl 0 model compile "$digits/digits.onnx" -d sw --dim n=2 -o "$T/all.prog"
