@@ -22,6 +22,8 @@
  * calculation for softmax", 2018; T. Dao et al., "FlashAttention", 2022), base 2.
  */
 
+#include "libaccel/sw/kernels/vec/special.h"
+
 #define MINUS_INF	(-__builtin_inff())
 
 /* A sum whose weights became 0 is 0, whatever the values were. */
@@ -46,60 +48,60 @@ V_INLINE void product(vf acc[MR][NV], const uint32_t *a, size_t ms, size_t ks,
 	for (x = 0; x < n; x++, a += ks, b += nv * VL) {
 		vf w[NV];
 
-#pragma GCC unroll 4
+		SPECIAL_LOOP(4)
 		for (v = 0; v < nv; v++)
 			w[v] = v_load(b + v * VL);
-#pragma GCC unroll 8
+		SPECIAL_LOOP(8)
 		for (i = 0; i < MR; i++) {
 			const vf s = v_word(a + i * ms);
 
-#pragma GCC unroll 4
+			SPECIAL_LOOP(4)
 			for (v = 0; v < nv; v++)
 				acc[i][v] = v_dot(acc[i][v], s, w[v]);
 		}
 	}
 }
 
-V_INLINE void scores_nv(const struct attn_group *g, const uint32_t nv)
+SPECIAL void scores_nv(const struct attn_group *g, const uint32_t nv)
 {
 	const size_t ld = nv * VL;
 	uint32_t j, i, v;
 	vf top[NV];
 
-#pragma GCC unroll 4
+	SPECIAL_LOOP(4)
 	for (v = 0; v < nv; v++)
 		top[v] = v_set(MINUS_INF);
 	for (j = 0; j < g->nk; j += MR) {
 		float *s = g->s + j * ld;
 		vf acc[MR][NV];
 
-#pragma GCC unroll 8
+		SPECIAL_LOOP(8)
 		for (i = 0; i < MR; i++)
-#pragma GCC unroll 4
+			SPECIAL_LOOP(4)
 			for (v = 0; v < nv; v++)
 				acc[i][v] = v_set(0);
 		product(acc, g->k + (size_t)j * g->ldk, g->ldk, 1, g->q, g->kw, nv);
 		if (g->kscale) {
-#pragma GCC unroll 8
+			SPECIAL_LOOP(8)
 			for (i = 0; i < MR; i++)
-#pragma GCC unroll 4
+				SPECIAL_LOOP(4)
 				for (v = 0; v < nv; v++)
 					acc[i][v] = v_mul(acc[i][v], v_set(g->kscale[j + i]));
 		}
-#pragma GCC unroll 8
+		SPECIAL_LOOP(8)
 		for (i = 0; i < MR; i++)
-#pragma GCC unroll 4
+			SPECIAL_LOOP(4)
 			for (v = 0; v < nv; v++) {
 				v_store(s + i * ld + v * VL, acc[i][v]);
 				top[v] = v_max(top[v], acc[i][v]);
 			}
 	}
-#pragma GCC unroll 4
+	SPECIAL_LOOP(4)
 	for (v = 0; v < nv; v++)
 		v_store(g->top + v * VL, top[v]);
 }
 
-V_INLINE void values_nv(const struct attn_group *g, const uint32_t nv)
+SPECIAL void values_nv(const struct attn_group *g, const uint32_t nv)
 {
 #ifdef KERN_BF16
 	const uint32_t steps = (g->nk + 1) / 2;
@@ -113,16 +115,16 @@ V_INLINE void values_nv(const struct attn_group *g, const uint32_t nv)
 		float *o = g->o + e * ld;
 		vf acc[MR][NV];
 
-#pragma GCC unroll 8
+		SPECIAL_LOOP(8)
 		for (i = 0; i < MR; i++)
-#pragma GCC unroll 4
+			SPECIAL_LOOP(4)
 			for (v = 0; v < nv; v++)
 				acc[i][v] = rescaled(v_load(o + i * ld + v * VL),
 						     v_load(g->rescale + v * VL));
 		product(acc, g->v + e, 1, g->ldv, (const uint32_t *)g->s, steps, nv);
-#pragma GCC unroll 8
+		SPECIAL_LOOP(8)
 		for (i = 0; i < MR; i++)
-#pragma GCC unroll 4
+			SPECIAL_LOOP(4)
 			for (v = 0; v < nv; v++)
 				v_store(o + i * ld + v * VL, acc[i][v]);
 	}
@@ -166,7 +168,7 @@ V_INLINE void begin_soften(const struct attn_group *g, vf *shift, const uint32_t
 	const vf none = v_set(MINUS_INF), c = v_set(g->c);
 	uint32_t v;
 
-#pragma GCC unroll 4
+	SPECIAL_LOOP(4)
 	for (v = 0; v < nv; v++) {
 		const vf old = v_load(g->shift + v * VL);
 		/* A NaN does not become the largest, but it stays in its place. */
@@ -186,7 +188,7 @@ V_INLINE void begin_soften(const struct attn_group *g, vf *shift, const uint32_t
 	}
 }
 
-V_INLINE void soften_nv(const struct attn_group *g, const uint32_t nv, const bool scaled)
+SPECIAL void soften_nv(const struct attn_group *g, const uint32_t nv, const bool scaled)
 {
 	const vf c = v_set(g->c);
 	const size_t ld = nv * VL;
@@ -197,7 +199,7 @@ V_INLINE void soften_nv(const struct attn_group *g, const uint32_t nv, const boo
 #ifdef KERN_TILES
 	tiles_rescale(g, nv);
 #endif
-#pragma GCC unroll 4
+	SPECIAL_LOOP(4)
 	for (v = 0; v < nv; v++)
 		sum[v] = v_mul(v_load(g->sum + v * VL), v_load(g->rescale + v * VL));
 #ifdef KERN_BF16
@@ -205,7 +207,7 @@ V_INLINE void soften_nv(const struct attn_group *g, const uint32_t nv, const boo
 		const float *s = g->s + j * ld;
 		const bool pair = j + 1 < g->nk;
 
-#pragma GCC unroll 4
+		SPECIAL_LOOP(4)
 		for (v = 0; v < nv; v++) {
 			vf x = v_exp2_rough(power_of(v_load(s + v * VL), shift[v], c));
 			vf y = v_set(0);
@@ -225,7 +227,7 @@ V_INLINE void soften_nv(const struct attn_group *g, const uint32_t nv, const boo
 	for (j = 0; j < g->nk; j++) {
 		float *s = g->s + j * ld;
 
-#pragma GCC unroll 4
+		SPECIAL_LOOP(4)
 		for (v = 0; v < nv; v++) {
 			vf x = v_exp2(power_of(v_load(s + v * VL), shift[v], c));
 
@@ -236,7 +238,7 @@ V_INLINE void soften_nv(const struct attn_group *g, const uint32_t nv, const boo
 		}
 	}
 #endif
-#pragma GCC unroll 4
+	SPECIAL_LOOP(4)
 	for (v = 0; v < nv; v++)
 		v_store(g->sum + v * VL, sum[v]);
 }

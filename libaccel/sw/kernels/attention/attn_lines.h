@@ -85,7 +85,7 @@ V_INLINE void line_dot(vf *s, const uint8_t *const *p, const float *q, size_t x,
 	const vf w2 = two ? v_load(q + x / line_size(dtype) + VL) : w;
 	uint32_t i;
 
-#pragma GCC unroll 4
+	SPECIAL_LOOP(4)
 	for (i = 0; i < count; i++) {
 		vf k[2];
 
@@ -105,7 +105,7 @@ V_INLINE void line_sum(float *o, const uint8_t *const *p, const vf *w, size_t x,
 	vf a = v_load(to), b = two ? v_load(to + VL) : a;
 	uint32_t i;
 
-#pragma GCC unroll 4
+	SPECIAL_LOOP(4)
 	for (i = 0; i < count; i++) {
 		vf k[2];
 
@@ -124,7 +124,7 @@ V_INLINE void line_fetch(const uint8_t *const *p, size_t x, const uint32_t count
 {
 	uint32_t i;
 
-#pragma GCC unroll 4
+	SPECIAL_LOOP(4)
 	for (i = 0; i < count; i++)
 		__builtin_prefetch(p[i] + x, 0, 3);
 }
@@ -159,8 +159,8 @@ static void line_order(float *x, uint32_t n, uint32_t dtype, bool back)
  * Products of @count keys, @j the first, with each row of each head: partial
  * sums, lane by lane. Keys are read in the order in which they lie.
  */
-V_INLINE void line_dots(const struct attn_lines *l, uint32_t j, const uint32_t dtype,
-			const uint32_t count)
+SPECIAL void line_dots(const struct attn_lines *l, uint32_t j, const uint32_t dtype,
+		       const uint32_t count)
 {
 	const size_t bytes = l->d * line_size(dtype), unit = line_unit(dtype);
 	const size_t ahead = (size_t)(l->p[j + l->ahead] - l->p[j]);
@@ -172,19 +172,19 @@ V_INLINE void line_dots(const struct attn_lines *l, uint32_t j, const uint32_t d
 	uint32_t h, r, i;
 	size_t x, y;
 
-#pragma GCC unroll 4
+	SPECIAL_LOOP(4)
 	for (i = 0; i < count; i++)
 		p[i] = l->p[j + i];
 	for (h = 0; h < l->heads; h++) {
 		for (r = 0; r < rows; r++, q += l->ldq, part += PARTS * VL) {
 			vf s[4];
 
-#pragma GCC unroll 4
+			SPECIAL_LOOP(4)
 			for (i = 0; i < 4; i++)
 				s[i] = v_set(0);
 			for (x = 0; x + 64 <= bytes; x += 64) {
 				line_fetch(p, x + ahead, count);
-#pragma GCC unroll 8
+				SPECIAL_LOOP(8)
 				for (y = 0; y < 64; y += unit)
 					line_dot(s, p, q, x + y, zero, dtype, count);
 			}
@@ -194,7 +194,7 @@ V_INLINE void line_dots(const struct attn_lines *l, uint32_t j, const uint32_t d
 				line_dot(s, p, q, x, zero, LINE_BF16_HALF, count);
 			v_store(part, v_across4(s, ACROSS_SUM));
 		}
-#pragma GCC unroll 4
+		SPECIAL_LOOP(4)
 		for (i = 0; i < count; i++)
 			p[i] += l->step;
 	}
@@ -211,7 +211,7 @@ V_INLINE void line_dots_rest(const struct attn_lines *l, uint32_t j, const uint3
 		line_dots(l, j, dtype, 1);
 }
 
-V_INLINE void line_scores_of(const struct attn_lines *l, const uint32_t dtype)
+SPECIAL void line_scores_of(const struct attn_lines *l, const uint32_t dtype)
 {
 	const uint32_t all = l->heads * l->rows;
 	uint32_t i, j, r, parts;
@@ -347,8 +347,8 @@ static void line_soften(const struct attn_line *l)
 }
 
 /* o += weights times @count values, @j the first, of each row of each head. */
-V_INLINE void line_sums(const struct attn_lines *l, uint32_t j, const uint32_t dtype,
-			const uint32_t count)
+SPECIAL void line_sums(const struct attn_lines *l, uint32_t j, const uint32_t dtype,
+		       const uint32_t count)
 {
 	const size_t bytes = l->dv * line_size(dtype), unit = line_unit(dtype);
 	const size_t ahead = (size_t)(l->p[j + l->ahead] - l->p[j]);
@@ -360,7 +360,7 @@ V_INLINE void line_sums(const struct attn_lines *l, uint32_t j, const uint32_t d
 	uint32_t h, r, i;
 	size_t x, y;
 
-#pragma GCC unroll 4
+	SPECIAL_LOOP(4)
 	for (i = 0; i < count; i++)
 		p[i] = l->p[j + i];
 	for (h = 0; h < l->heads; h++) {
@@ -370,12 +370,12 @@ V_INLINE void line_sums(const struct attn_lines *l, uint32_t j, const uint32_t d
 			/* One at a time */
 			if (l->skip_zero && s[0] == 0)
 				continue;
-#pragma GCC unroll 4
+			SPECIAL_LOOP(4)
 			for (i = 0; i < count; i++)
 				w[i] = v_set(s[i]);
 			for (x = 0; x + 64 <= bytes; x += 64) {
 				line_fetch(p, x + ahead, count);
-#pragma GCC unroll 8
+				SPECIAL_LOOP(8)
 				for (y = 0; y < 64; y += unit)
 					line_sum(o, p, w, x + y, zero, dtype, count);
 			}
@@ -384,13 +384,13 @@ V_INLINE void line_sums(const struct attn_lines *l, uint32_t j, const uint32_t d
 			if (dtype == UMA_DTYPE_BF16 && x < bytes)
 				line_sum(o, p, w, x, zero, LINE_BF16_HALF, count);
 		}
-#pragma GCC unroll 4
+		SPECIAL_LOOP(4)
 		for (i = 0; i < count; i++)
 			p[i] += l->step;
 	}
 }
 
-V_INLINE void line_values_of(const struct attn_lines *l, const uint32_t dtype)
+SPECIAL void line_values_of(const struct attn_lines *l, const uint32_t dtype)
 {
 	uint32_t j;
 
