@@ -33,11 +33,11 @@ ctl() {
 # interrupt COMMAND...: SIGINT once a command is at it, having used the processor for half a second, however long that
 # takes beside others; then as run does
 interrupt() {
-	local pid
+	local pid stat
 	env --default-signal=INT "$@" >"$BATS_TEST_TMPDIR/stdout" 2>"$BATS_TEST_TMPDIR/stderr" 3>&- &
 	pid=$!
-	until awk '{ exit $3 != "Z" && $14 + $15 < 50 }' "/proc/$pid/stat"; do
-		sleep 0.02
+	until read -ra stat <"/proc/$pid/stat" && [ "${stat[2]}" = Z ] || [ $((stat[13] + stat[14])) -ge 50 ]; do
+		sleep 0.05
 	done
 	kill -INT "$pid"
 	status=0
