@@ -671,7 +671,7 @@ static void test_bnb4(void **arg)
 		    { { 2, 16, 24, 1, 1 }, "16 by 2 in blocks of 24" },
 		    { { 2, 1 << 25, 16, 0, 1 }, "33554432 by 2 in blocks of 16" },
 		    { { 2, 17, 16, 0, 1 }, "weights that are not constant bytes of its size" },
-		    { { 2, 16, 32, 0, 1 }, "not as many constant factors as blocks" } };
+		    { { 2, 16, 32, 0, 1 }, "not as many factors as blocks" } };
 	static const float x[32];
 	struct tested *t;
 	uint32_t i;

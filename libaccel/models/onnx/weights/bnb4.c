@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * MatMulBnb4 of com.microsoft: weights of bitsandbytes, whose 4 bits are places in a table. They
- * become real once, since all of them is constant.
+ * MatMulBnb4 of com.microsoft: weights of bitsandbytes, whose 4 bits are places in a table. No
+ * engine looks them up, so they become real while the file is read: as nodes that a program folds
+ * those of large models would be more than it folds.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,32 +18,33 @@ static const float tables[2][16] = {
 	  0.0795803f, 0.1609302f, 0.2461123f, 0.33791524f, 0.44070983f, 0.562617f, 0.72295684f, 1 },
 };
 
-/* The numbers of each byte: the first one is that of its upper bits. */
-static uint32_t pairs(struct import *im, const float *table)
+/* [N, K], by rows one after the other; of a byte the upper bits are first. Blocks have a factor. */
+static uint32_t real_weights(struct import *im, const float *table, int64_t n, int64_t k,
+			     int64_t block)
 {
-	struct made made = { table, 4, 0, ACCEL_F32, 2, { 256, 2 }, NO_VALUE };
-	uint32_t i, out = NO_VALUE;
-	float *list;
+	const uint8_t *bytes = im->in[1].data;
+	struct made made = { .from = bytes, .type = ACCEL_F32, .rank = 2, .dims = { n, k } };
+	float *list = malloc((size_t)(n * k) * sizeof(*list)), factor = 0;
+	const char *factors = im->in[2].data;
+	uint32_t out = NO_VALUE;
+	int64_t i;
 
-	if (im->error.code || tensor_made(im, &made, &out))
-		return out;
-	list = malloc(512 * sizeof(*list));
-	for (i = 0; list && i < 256; i++) {
-		list[2 * i] = table[i >> 4];
-		list[2 * i + 1] = table[i & 15];
+	for (i = 0; list && i < n * k; i++) {
+		if (i % block == 0)
+			memcpy(&factor, factors + i / block * 4, sizeof(factor));
+		list[i] = factor * table[i % 2 ? bytes[i / 2] & 15 : bytes[i / 2] >> 4];
 	}
 	return tensor_make(im, &made, list, &out) ? NO_VALUE : out;
 }
 
-/* A, and [N, K], by rows one after the other, whose blocks have a factor each */
 int matmul_bnb4(struct import *im, uint32_t arg)
 {
-	const int64_t n = im_int(im, "N", 0), k = im_int(im, "K", 0), all = -1;
+	const int64_t n = im_int(im, "N", 0), k = im_int(im, "K", 0);
 	const int64_t block = im_int(im, "block_size", 0), type = im_int(im, "quant_type", -1);
 	const uint32_t flags = im_int(im, "transB", 1) ? ACCEL_GEMM_TRANS_B : 0;
-	uint32_t b, table, factors;
-	int64_t shape[2];
+	const struct ref *factors = im_input(im, 2);
 	int ret = im_need(im, 3);
+	uint32_t b;
 
 	(void)arg;
 	if (ret)
@@ -57,26 +59,11 @@ int matmul_bnb4(struct import *im, uint32_t arg)
 	if (!im->in[1].data || im->in[1].type != ACCEL_U8 ||
 	    !has_elements(&im->in[1], (n * k + 1) / 2))
 		return im_fail(im, -EOPNOTSUPP, "weights that are not constant bytes of its size");
-	shape[0] = (n * k + block - 1) / block;
-	shape[1] = 1;
-	if (!im->in[2].data || !type_is_real(im->in[2].type) ||
-	    !has_elements(&im->in[2], shape[0]))
-		return im_fail(im, -EBADMSG, "not as many constant factors as blocks");
-	table = pairs(im, tables[type]);
-	b = v_shaped_to(im, ACCEL_SHAPE_RESHAPE, v_in(im, 1), 1, &all);
-	b = v_gather(im, ACCEL_GATHER_AXIS, 0, table, v_cast(im, b, ACCEL_S32));
-	b = v_shaped_to(im, ACCEL_SHAPE_RESHAPE, b, 1, &all);
-	factors = v_cast(im, v_in(im, 2), ACCEL_F32);
-	factors = v_shaped_to(im, ACCEL_SHAPE_RESHAPE, factors, 2, shape);
-	shape[1] = block;
-	factors = v_shaped_to(im, ACCEL_SHAPE_EXPAND, factors, 2, shape);
-	factors = v_shaped_to(im, ACCEL_SHAPE_RESHAPE, factors, 1, &all);
-	/* The last byte may have one number, the last block fewer than others. */
-	b = v_binary(im, ACCEL_BINARY_MUL, v_slice(im, b, 0, 0, n * k, 1),
-		     v_slice(im, factors, 0, 0, n * k, 1));
-	shape[0] = n;
-	shape[1] = k;
-	b = v_cast(im, v_shaped_to(im, ACCEL_SHAPE_RESHAPE, b, 2, shape), im->in[0].type);
+	if (!factors->data || factors->type != ACCEL_F32)
+		return im_fail(im, -EOPNOTSUPP, "factors that are not constants of fp32");
+	if (!has_elements(factors, (n * k + block - 1) / block))
+		return im_fail(im, -EBADMSG, "not as many factors as blocks");
+	b = v_cast(im, real_weights(im, tables[type], n, k, block), im->in[0].type);
 	b = v_product(im, flags, ACCEL_ACT_NONE, v_in(im, 0), b, NO_VALUE, NO_VALUE);
 	return v_give(im, 0, b);
 }
