@@ -85,20 +85,9 @@ if [ "$what" != own ] && command -v gcc-12 >/dev/null; then
 	[ "$what" = stock ] || args+=(CC=gcc-12 HOSTCC=gcc-12)
 fi
 
-# What the same sources, tools and kernel made before, without a warning, is there (scripts/tap-kept); FRESH=1 builds it.
-log=$out/build.log made=$out/src kept=
-if [ "$strict" = 1 ]; then
-	rm -rf "$out/kept"
-	if kept=$(scripts/tap-kept get "$out/kept" --words "modules $key ${KCFLAGS:-}" \
-		--inputs 'Kbuild driver uapi scripts/build-modules.sh'); then
-		mv "$out/kept/build.log" "$log"
-		made=$out/kept kept=
-	fi
-fi
+log=$out/build.log
 rc=0
-if [ "$made" = "$out/kept" ]; then
-	printf '  %-7s %s\n' KEPT "modules for $key" >&2
-elif [ "$verbose" = 1 ]; then
+if [ "$verbose" = 1 ]; then
 	make -C "$kdir" M="$out/src" "${args[@]}" -j"$jobs" V=1 modules 2>&1 | tee "$log" >&2 || rc=$?
 else
 	make -C "$kdir" M="$out/src" "${args[@]}" -j"$jobs" modules >"$log" 2>&1 || rc=$?
@@ -114,12 +103,11 @@ if [ "$strict" = 1 ] && grep -nEi 'warning' "$log" >&2; then
 	find "$out/src" -name '*.o' -delete
 	die "warnings in the build for $key (log: $log)"
 fi
-[ -z "$kept" ] || find "$out/src" -name '*.ko' -exec scripts/tap-kept put "$kept" "$log" {} +
 # One by one and never half: somebody may be starting a machine with them.
 for ko in "$out/ko"/*.ko; do
-	[ -n "$(find "$made" -name "${ko##*/}")" ] || rm -f "$ko"
+	[ -n "$(find "$out/src" -name "${ko##*/}")" ] || rm -f "$ko"
 done
-find "$made" -name '*.ko' | while IFS= read -r ko; do
+find "$out/src" -name '*.ko' | while IFS= read -r ko; do
 	cp -p "$ko" "$out/ko/.${ko##*/}.new"
 	mv "$out/ko/.${ko##*/}.new" "$out/ko/${ko##*/}"
 done
