@@ -61,7 +61,7 @@ right() {
 		[$all[] | select(($logits[.] | index(max)) == $passages[.].label)] | length' "${@:3}" <"$TRAINED/book-bert/golden.json")
 	for part in "${@:3}"; do
 		ctl 0 model run "$1" -d sw --golden "$T/$part.safetensors" --tolerance "$2" --top 1 --json
-		right=$((right + $(jq -n --argjson got "$output" --argjson part $part --slurpfile golden "$TRAINED/book-bert/golden.json" \
+		right=$((right + $(jq -n --argjson got "$output" --argjson part "$part" --slurpfile golden "$TRAINED/book-bert/golden.json" \
 			'[range(100) | select($got.outputs[0].top[.][0].index == $golden[0].passages[100 * $part + .].label)] | length')))
 	done
 	echo "$right of $(($# - 2)) hundred"
