@@ -57,7 +57,7 @@
 # Per object or directory, cumulative from the top directory down (D ends in a slash):
 #
 #   CFLAGS-D, CFLAGS-D/file.o      a/b/avx2.o needs -mavx2:  CFLAGS-a/b/avx2.o := -mavx2
-#   CFLAGS-asan-D/file.o           the same, of an object in a variant, behind the flags of the variant
+#   CFLAGS-asan-D/, CFLAGS-asan-D/file.o    the same in a variant, behind the flags of the variant
 #   CFLAGS-driver/model/ := -ffreestanding
 #   CFLAGS-tools/accelctl/ := $(call pkg-cflags,json-c)
 #
@@ -228,7 +228,7 @@ all-progs := $(PROGS) $(TEST_PROGS) $(UNIT_TESTS) $(MODEL_TESTS) $(LAYER_TESTS) 
 objs-of = $(addprefix $(O)/,$(if $($(1)-objs),$($(1)-objs),$(1).o))
 # CFLAGS of every directory above an object, from the top down, then its own.
 above = $(if $(filter-out ./ /,$(dir $(1))),$(call above,$(patsubst %/,%,$(dir $(1)))) $(dir $(1)))
-cflags-of = $(foreach d,$(call above,$(1)),$(CFLAGS-$(d))) $(CFLAGS-$(1).o)
+cflags-of = $(foreach d,$(call above,$(1)) $(1).o,$(CFLAGS-$(2)$(d)))
 solib = $(O)/$(1).so
 lib-args = $(foreach l,$($(1)-libs),-L$(O)/$(patsubst %/,%,$(dir $(l))) -l$(patsubst lib%,%,$(notdir $(l))))
 # A program finds its libraries from where it lies, in the build tree or installed.
@@ -248,7 +248,7 @@ $(GENERATED) $(PROGS:%=$(O)/install/%): $(O)/.directories
 $(O)/%.o: %.c | $(GENERATED)
 	$(call say,CC,'$<$(variant-note)')mkdir -p $(@D) && \
 	$(CCACHE) $(CC) $(base-cflags) $(call cflags-of,$*) $(CFLAGS) $(variant-flags) \
-	$(CFLAGS-$(VARIANT)-$*.o) -ffile-prefix-map='$(CURDIR)'=. \
+	$(call cflags-of,$*,$(VARIANT)-) -ffile-prefix-map='$(CURDIR)'=. \
 	-MMD -MP -MF $(@:.o=.d) -c -o $@ $<
 
 define prog-rules
