@@ -155,13 +155,16 @@ $(coredump-fuzz)-fuzz-pkgs := json-c
 fuzz-coredump: $(O)/libaccel/tests/make_coredump $(O)/$(coredump-fuzz).fuzzer
 	$(Q)mkdir -p $(B)/fuzz/coredump && $< >$(B)/fuzz/coredump/seed && $(call fuzz,$(coredump-fuzz),coredump,-max_len=8192)
 
-# Models: what reads them and makes programs of them is built for the fuzzer, the rest is the library's.
+# Tensors of files: what reads them.
+store-srcs := $(wildcard libaccel/models/*.c libaccel/models/safetensors/*.c) libaccel/models/gguf/gguf.c
+
+# Models of ONNX: what reads them and makes programs of them is built for the fuzzer, the rest is the libraries'.
 onnx-fuzz := libaccel/tests/fuzz_onnx
-onnx-fuzz-rooms := $(addsuffix /%,$(addprefix libaccel/,graph host models ops plan))
+onnx-fuzz-rooms := $(addsuffix /%,$(addprefix libaccel/,graph host models/onnx ops plan))
 FUZZERS += $(onnx-fuzz)
-$(onnx-fuzz)-fuzz-objs := $(filter $(onnx-fuzz-rooms),$(libaccel/libaccel-objs)) \
-	$(patsubst %.c,%.o,$(wildcard libaccel/models/*.c libaccel/models/*/*.c libaccel/models/*/*/*.c))
-$(onnx-fuzz)-fuzz-plain := $(filter-out $(onnx-fuzz-rooms),$(libaccel/libaccel-objs))
+onnx-fuzz-all := $(libaccel/libaccel-objs) $(libaccel/libaccel-models-objs)
+$(onnx-fuzz)-fuzz-objs := $(filter $(onnx-fuzz-rooms) $(store-srcs:.c=.o),$(onnx-fuzz-all))
+$(onnx-fuzz)-fuzz-plain := $(filter-out $($(onnx-fuzz)-fuzz-objs),$(onnx-fuzz-all))
 $(onnx-fuzz)-fuzz-pkgs := libdrm libudev $(libaccel/libaccel-models-pkgs)
 ifneq ($(has-fuzzer),)
 $(O)/libaccel/tests/graph/test_onnx_fuzz: $(O)/$(onnx-fuzz).fuzzer
@@ -173,8 +176,7 @@ PHONY += fuzz-onnx
 fuzz-onnx: $(O)/libaccel/tests/graph/test_onnx_fuzz
 	$(Q)mkdir -p $(B)/fuzz/onnx && $< --seeds $(B)/fuzz/onnx && $(call fuzz,$(onnx-fuzz),onnx,-max_len=2048)
 
-# Tensors of files: what reads them and the library beneath, built for the fuzzer, without what runs graphs.
-store-srcs := $(wildcard libaccel/models/*.c libaccel/models/safetensors/*.c) libaccel/models/gguf/gguf.c
+# Tensors of files: what reads them is built for the fuzzer, without what runs graphs.
 store-fuzz := libaccel/tests/fuzz_store
 FUZZERS += $(store-fuzz)
 $(store-fuzz)-fuzz-objs := $(store-srcs:.c=.o)
