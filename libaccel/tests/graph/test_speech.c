@@ -1415,7 +1415,7 @@ static void test_wrong(void **state)
 		    "startoftranscript");
 	check_wrong(bed, "sed -i 's/\"vocab_size\": 512/\"vocab_size\": 511/' config.json",
 		    -EBADMSG, "vocab_size");
-	check_wrong(bed, "rm tokenizer.json", -ENOENT, "wrong/");
+	check_wrong(bed, "rm tokenizer.json", -ENOENT, "tokenizer.json");
 	check_wrong(bed, "sed -i 's/\"num_mel_bins\": 80/\"num_mel_bins\": 5000/' config.json",
 		    -EBADMSG, "num_mel_bins");
 	check_wrong(bed, "sed -i 's/_source_positions\": 250/_source_positions\": 9999999999/' config.json",
