@@ -348,7 +348,7 @@ static void test_not_onto(void **arg)
 	write_safe("x", SAFE("scale", "F32", "3", 12), w, 12);
 	bad("x", "all.onnx", "no.onnx", -EINVAL, "scale is no initializer");
 	write_safe("x", SAFE("w", "F32", "2,3", 24), w, 23);
-	bad("x", "all.onnx", "no.onnx", -EBADMSG, "w: its data are not where");
+	bad("x", "all.onnx", "no.onnx", -EBADMSG, "w: the file ends before its data");
 	write_safe("x", SAFE("w", "F32", "2,3", 24), w, 24);
 	bad("x", "nothing", "no.onnx", -ENOENT, "nothing");
 	bad("x", "x", "no.onnx", -EBADMSG, "not an ONNX model");
@@ -523,7 +523,7 @@ static void test_messages(void **arg)
 	g = graph();
 	write_model("all.onnx", &g);
 	write_safe("q", SAFE("w", "F32", "2,3", 24), w, 23);
-	is_about("q", "all.onnx", -EBADMSG, "q", "w: its data");
+	is_about("q", "all.onnx", -EBADMSG, "q", "w: the file");
 	write_safe("q", SAFE("w", "F32", "3,2", 24), w, 24);
 	is_about("q", "all.onnx", -EINVAL, "q", "w is F32 [3, 2]");
 	write_safe("q", SAFE("other", "F32", "3,2", 24), w, 24);

@@ -426,7 +426,7 @@ static int padding(struct import *im, const struct op *op, int64_t otherwise)
 	if (!read_pads(im, before, after))
 		return im->error.code ? im->error.code : op->fn(im, op->arg);
 	for (i = 0; i < data.rank; i++) {
-		padded = before[i] || after[i];
+		padded = before[i] || after[i]; /* NOLINT: all of them are set */
 		if (padded || was)
 			first[n++] = i;
 		was = padded;

@@ -363,10 +363,10 @@ static int if_op(struct import *im, uint32_t arg)
 	if (!ret && in) {
 		in[count++] = im->in[0].value;
 		if (yes.count)
-			memcpy(in + count, yes.captures, yes.count * sizeof(*in));
+			memcpy(in + count, yes.captures, yes.count * sizeof(*in)); /* NOLINT */
 		count += yes.count;
 		if (no.count)
-			memcpy(in + count, no.captures, no.count * sizeof(*in));
+			memcpy(in + count, no.captures, no.count * sizeof(*in)); /* NOLINT */
 		count += no.count;
 		d.body = yes.graph;
 		d.other = no.graph;
@@ -394,7 +394,7 @@ static int add_loop(struct import *im, struct body *body, const uint32_t *first,
 		return im_fail(im, -ENOMEM, "out of memory");
 	memcpy(in, first, (2 + carried) * sizeof(*in));
 	if (body->count)
-		memcpy(in + 2 + carried, body->captures, body->count * sizeof(*in));
+		memcpy(in + 2 + carried, body->captures, body->count * sizeof(*in)); /* NOLINT */
 	d.body = body->graph;
 	d.carried = carried;
 	body->graph = NULL;

@@ -315,7 +315,7 @@ static void stored_as(struct accel_gemm_desc *g, bool trans)
 			at = n * n_step + k * k_step;
 			p[at / 2] |= (uint8_t)((7 * n + 3 * k + n / 5) % 16 << at % 2 * 4);
 			rt_floats(g->b.quant.scales)[n * table + k / 32 * group] =
-				(float)(1 + n + k / 32 * N) / 1024;
+				(float)(1 + n + (k >> 5) * N) / 1024;
 		}
 }
 
