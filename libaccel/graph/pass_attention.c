@@ -2,8 +2,13 @@
 /*
  * Attention: two products with a softmax between them become one operation, whose scores
  * are never in memory. Scales of the queries, of the keys and of the scores come
- * together, a mask may be added, and keys that were repeated for groups of heads are
- * read where they were.
+ * together, so do masks that are added and numbers that hide scores, and keys that were
+ * repeated for groups of heads, or copied for a matrix with fewer dimensions, are read
+ * where they were.
+ *
+ * Newer exporters put zeros where a softmax is NaN, as in ONNX it is if all scores of a
+ * row are -infinity. That goes: the softmax of such a row is zeros here. Rows with a NaN
+ * or +infinity among the scores remain NaN.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -11,20 +16,56 @@
 
 #include "graph.h"
 
+/* Most sums and selections between the scores and the softmax */
+#define MAX_LAYERS	3
+/* Most masks that several softmaxes of a graph may share */
+#define MAX_MADE	8
+/* A number instead of a score is as good as added to it, if it is at most this: the sum is it. */
+#define HIDDEN		-1e30
+
+/**
+ * struct layer - what scores go through
+ * @value: what is added; or a condition
+ * @number: NO_VALUE: a sum; else what is taken where the condition is not @seen
+ * @seen: of a condition: where scores are taken
+ */
+struct layer {
+	uint32_t value;
+	uint32_t number;
+	bool seen;
+};
+
 /**
  * struct scores - what a softmax is taken of
  * @q: [batch, heads, queries, size], or without the batch
  * @k: [batch, heads, size, keys]
  * @v: [batch, heads, keys, size]
- * @mask: NO_VALUE: none
+ * @layer: masks, the one next to the product first
+ * @layers: number of @layer
  * @scale: of the scores
  */
 struct scores {
 	uint32_t q;
 	uint32_t k;
 	uint32_t v;
-	uint32_t mask;
+	struct layer layer[MAX_LAYERS];
+	uint32_t layers;
 	double scale;
+};
+
+/**
+ * struct made - masks that were made of several
+ * @layer: of what
+ * @layers: number of @layer
+ * @mask: value
+ */
+struct made {
+	struct {
+		struct layer layer[MAX_LAYERS];
+		uint32_t layers;
+		uint32_t mask;
+	} of[MAX_MADE];
+	uint32_t count;
 };
 
 /* A product and no more: neither transposed nor with anything behind it */
@@ -74,7 +115,7 @@ static bool is_mask(const struct net *net, uint32_t value, const struct value *s
 	const struct value *v = &net->values[value];
 	uint32_t i, skip;
 
-	if (v->rank > scores->rank || !is_real(v->type))
+	if (v->rank > scores->rank)
 		return false;
 	skip = scores->rank - v->rank;
 	for (i = 0; i < v->rank; i++)
@@ -83,48 +124,186 @@ static bool is_mask(const struct net *net, uint32_t value, const struct value *s
 	return true;
 }
 
-static bool find_scores(const struct net *net, uint32_t value, struct scores *s)
-{
-	const struct node *n = value_maker(net, value, ACCEL_OP_BINARY);
-	uint32_t a, b;
+static bool find_scores(const struct net *net, uint32_t value, struct scores *s);
 
-	s->mask = NO_VALUE;
-	s->scale = 1;
-	if (value_uses(net, value, NULL) != 1)
+/* Behind one more layer, whose scores are @from */
+static bool find_below(const struct net *net, uint32_t value, uint32_t from, struct layer layer,
+		       struct scores *s)
+{
+	const struct value *d = &net->values[value];
+
+	s->layers++;
+	if (!same_dims(&net->values[from], d) || net->values[from].type != d->type ||
+	    !is_mask(net, layer.value, d) || !find_scores(net, from, s)) {
+		s->layers--;
 		return false;
-	if (n && n->desc->any.binary.func == ACCEL_BINARY_ADD &&
-	    !n->desc->any.binary.epilogue.act) {
-		a = node_value(n, ACCEL_ARG_A);
-		b = node_value(n, ACCEL_ARG_B);
-		/* The scores are the operand that is computed by a product. */
-		if (product(net, unscaled(net, b, &s->scale))) {
-			s->mask = a;
-			value = b;
-		} else {
-			s->mask = b;
-			value = a;
-		}
-		if (!is_mask(net, s->mask, &net->values[value]))
-			return false;
-		s->scale = 1;
 	}
-	if (value_uses(net, value, NULL) != 1)
-		return false;
-	n = product(net, unscaled(net, value, &s->scale));
-	if (!n)
-		return false;
-	if (n->desc->any.gemm.flags & ACCEL_GEMM_ALPHA)
-		s->scale *= n->desc->any.gemm.alpha;
-	s->q = unscaled(net, node_value(n, ACCEL_ARG_A), &s->scale);
-	s->k = unscaled(net, node_value(n, ACCEL_ARG_B), &s->scale);
+	s->layer[s->layers++] = layer;
 	return true;
 }
 
 /*
- * Keys or values [batch, heads, keys, size] that a copy has repeated for groups of heads:
- * those that it read.
+ * The product that scores are, under sums with masks and numbers that hide them. On the way
+ * there layers are counted, on the way back they are written down.
  */
-static void unrepeat(const struct net *net, struct value *v)
+static bool find_scores(const struct net *net, uint32_t value, struct scores *s)
+{
+	struct layer layer = { NO_VALUE, NO_VALUE, false };
+	double scale = 1, number;
+	const struct node *n;
+	uint32_t a, b;
+
+	if (value_uses(net, value, NULL) != 1)
+		return false;
+	n = product(net, unscaled(net, value, &scale));
+	if (n) {
+		if (n->desc->any.gemm.flags & ACCEL_GEMM_ALPHA)
+			scale *= n->desc->any.gemm.alpha;
+		s->q = unscaled(net, node_value(n, ACCEL_ARG_A), &scale);
+		s->k = unscaled(net, node_value(n, ACCEL_ARG_B), &scale);
+		s->scale = scale;
+		s->layers = 0;
+		return true;
+	}
+	if (s->layers == MAX_LAYERS)
+		return false;
+	n = value_maker(net, value, ACCEL_OP_BINARY);
+	if (n && n->desc->any.binary.func == ACCEL_BINARY_ADD &&
+	    !n->desc->any.binary.epilogue.act) {
+		a = node_value(n, ACCEL_ARG_A);
+		b = node_value(n, ACCEL_ARG_B);
+		layer.value = a;
+		if (is_real(net->values[a].type) && find_below(net, value, b, layer, s))
+			return true;
+		layer.value = b;
+		return is_real(net->values[b].type) && find_below(net, value, a, layer, s);
+	}
+	n = value_maker(net, value, ACCEL_OP_SELECT);
+	if (!n)
+		return false;
+	a = node_value(n, ACCEL_ARG_B);
+	layer.value = node_value(n, ACCEL_ARG_A);
+	layer.number = node_value(n, ACCEL_ARG_C);
+	layer.seen = value_scalar(net, layer.number, &number);
+	if (!layer.seen) {
+		a = layer.number;
+		layer.number = node_value(n, ACCEL_ARG_B);
+		if (!value_scalar(net, layer.number, &number))
+			return false;
+	}
+	return number <= HIDDEN && find_below(net, value, a, layer, s);
+}
+
+/* A node that is computed from masks alone, of the dimensions that they broadcast to */
+static uint32_t mask_node(struct net *net, const struct node *of, uint32_t op, uint32_t count,
+			  const uint32_t *in)
+{
+	struct node *n = net_node(net, of, op);
+	const uint32_t index = n ? (uint32_t)(n - net->nodes) : NO_VALUE;
+	int64_t dims[MAX_RANK] = { 0 };
+	const struct value *v;
+	uint32_t i, k, d, rank = 0;
+
+	if (!n)
+		return NO_VALUE;
+	for (i = 0; i < count; i++)
+		if (net->values[in[i]].rank > rank)
+			rank = net->values[in[i]].rank;
+	for (k = 0; k < rank; k++) {
+		dims[k] = 1;
+		for (i = 0; i < count; i++) {
+			v = &net->values[in[i]];
+			if (k + v->rank >= rank && v->dims[k + v->rank - rank] != 1)
+				dims[k] = v->dims[k + v->rank - rank];
+		}
+	}
+	for (i = 0; i < count; i++)
+		node_arg(n, ACCEL_ARG_A + i, in[i], false);
+	if (op == ACCEL_OP_BINARY)
+		n->desc->any.binary.func = ACCEL_BINARY_ADD;
+	n->rules |= 1u << ACCEL_PASS_ATTENTION;
+	d = net_new_value(net, net->values[in[count - 1]].type, rank, dims);
+	if (node_arg(&net->nodes[index], ACCEL_ARG_D, d, true)) {
+		net->nodes[index].dead = true;
+		return NO_VALUE;
+	}
+	net->stores[net->values[d].store].node = index;
+	return d;
+}
+
+static bool same_layers(const struct net *net, const struct layer *a, const struct layer *b,
+			uint32_t count)
+{
+	double x, y;
+	uint32_t i;
+
+	for (i = 0; i < count; i++) {
+		x = 0;
+		y = 0;
+		/* None but a sum's is 0. */
+		if (a[i].number != NO_VALUE && !value_scalar(net, a[i].number, &x))
+			return false;
+		if (b[i].number != NO_VALUE && !value_scalar(net, b[i].number, &y))
+			return false;
+		if (!same_place(&net->values[a[i].value], &net->values[b[i].value]) ||
+		    a[i].seen != b[i].seen || x != y)
+			return false;
+	}
+	return true;
+}
+
+/* What all layers together add to scores; NO_VALUE: that is not known, or no memory. */
+static uint32_t one_mask(struct net *net, const struct node *of, const struct scores *s,
+			 struct made *made)
+{
+	uint32_t i, mask = NO_VALUE, in[3];
+	float *zero;
+
+	for (i = 0; i < made->count; i++)
+		if (made->of[i].layers == s->layers &&
+		    same_layers(net, made->of[i].layer, s->layer, s->layers))
+			return made->of[i].mask;
+	for (i = 0; i < s->layers; i++) {
+		const struct layer *l = &s->layer[i];
+
+		if (l->number == NO_VALUE && mask == NO_VALUE) {
+			mask = l->value;
+		} else if (l->number == NO_VALUE) {
+			if (net->values[l->value].type != net->values[mask].type)
+				return NO_VALUE;
+			in[0] = l->value;
+			in[1] = mask;
+			mask = mask_node(net, of, ACCEL_OP_BINARY, 2, in);
+		} else {
+			if (mask == NO_VALUE) {
+				zero = calloc(1, sizeof(*zero));
+				if (zero)
+					mask = net_constant(net, ACCEL_F32, 0, NULL, zero);
+			}
+			if (mask == NO_VALUE ||
+			    net->values[mask].type != net->values[l->number].type)
+				return NO_VALUE;
+			in[0] = l->value;
+			in[1] = l->seen ? mask : l->number;
+			in[2] = l->seen ? l->number : mask;
+			mask = mask_node(net, of, ACCEL_OP_SELECT, 3, in);
+		}
+		if (mask == NO_VALUE)
+			return NO_VALUE;
+	}
+	if (made->count < MAX_MADE && s->layers) {
+		memcpy(made->of[made->count].layer, s->layer, sizeof(s->layer));
+		made->of[made->count].layers = s->layers;
+		made->of[made->count++].mask = mask;
+	}
+	return mask;
+}
+
+/*
+ * Keys or values [batch, heads, keys, size] that were copied, perhaps repeated for groups
+ * of heads: those that the copy read.
+ */
+static void uncopy(const struct net *net, struct value *v)
 {
 	uint32_t from = net->stores[v->store].node;
 	const struct node *n = from == NO_VALUE ? NULL : &net->nodes[from];
@@ -133,11 +312,17 @@ static void unrepeat(const struct net *net, struct value *v)
 	struct value whole;
 	uint32_t i;
 
-	if (!n || n->desc->hdr.op != ACCEL_OP_COPY)
+	if (!n || n->desc->hdr.op != ACCEL_OP_COPY || is_quantised(n))
 		return;
 	a = &net->values[node_value(n, ACCEL_ARG_A)];
 	d = &net->values[node_result(n)];
-	if (a->rank != 5 || a->strides[2] || a->type != d->type || d->store != v->store)
+	if (a->type != d->type || d->store != v->store)
+		return;
+	if (a->rank == 4 && a->strides[3] == 1 && same_dims(a, d) && same_place(d, v)) {
+		*v = *a;
+		return;
+	}
+	if (a->rank != 5 || a->strides[2])
 		return;
 	dims[0] = a->dims[0];
 	dims[1] = a->dims[1] * a->dims[2];
@@ -193,7 +378,7 @@ static bool add_rows(struct net *net, struct node *node, uint32_t arg, uint32_t 
 }
 
 /* Put it together at @index, where the second product was; false: it stays. */
-static bool build(struct net *net, uint32_t index, const struct scores *s)
+static bool build(struct net *net, uint32_t index, const struct scores *s, struct made *made)
 {
 	struct accel_attention_desc *d = calloc(1, sizeof(*d));
 	struct node trial = net->nodes[index];
@@ -205,8 +390,9 @@ static bool build(struct net *net, uint32_t index, const struct scores *s)
 	if (!heads_first(net, s->q, false, &q) || !heads_first(net, s->k, true, &k) ||
 	    !heads_first(net, s->v, false, &v) || !heads_first(net, result, false, &out))
 		goto keep;
-	unrepeat(net, &k);
-	unrepeat(net, &v);
+	uncopy(net, &q);
+	uncopy(net, &k);
+	uncopy(net, &v);
 	if (k.dims[1] != v.dims[1] || q.dims[0] != k.dims[0] || q.dims[0] != v.dims[0])
 		goto keep;
 	*d = (struct accel_attention_desc)ACCEL_ATTENTION_DESC_INIT;
@@ -219,8 +405,10 @@ static bool build(struct net *net, uint32_t index, const struct scores *s)
 	    !add_rows(net, &trial, ACCEL_ARG_C, s->v, &v, false) ||
 	    !add_rows(net, &trial, ACCEL_ARG_D, result, &out, true))
 		goto keep;
-	if (s->mask != NO_VALUE) {
-		mask = s->mask;
+	if (s->layers) {
+		mask = one_mask(net, &trial, s, made);
+		if (mask == NO_VALUE)
+			goto keep;
 		if (!net->values[mask].rank) {
 			mask = net_view(net, mask);
 			if (mask == NO_VALUE || !reshape_view(&net->values[mask], 1,
@@ -242,12 +430,47 @@ keep:
 	return false;
 }
 
+/* The softmax itself, where a node takes zeros instead of what is NaN in it */
+static void unguard(struct net *net, struct node *node)
+{
+	const struct node *isnan = value_maker(net, node_value(node, ACCEL_ARG_A), ACCEL_OP_UNARY);
+	uint32_t from = node_value(node, ACCEL_ARG_C), result = node_result(node), i, store;
+	const struct node *softmax = value_maker(net, from, ACCEL_OP_SOFTMAX);
+	double number;
+
+	if (!isnan || !softmax || isnan->desc->any.unary.func != ACCEL_UNARY_IS_NAN ||
+	    isnan->desc->any.unary.epilogue.act ||
+	    softmax->desc->any.softmax.func != ACCEL_SOFTMAX_PLAIN ||
+	    !same_place(&net->values[node_value(isnan, ACCEL_ARG_A)], &net->values[from]) ||
+	    !value_scalar(net, node_value(node, ACCEL_ARG_B), &number) || number != 0 ||
+	    net->values[from].type != net->values[result].type ||
+	    !same_dims(&net->values[from], &net->values[result]))
+		return;
+	store = net->values[result].store;
+	for (i = 0; i < net->output_count; i++)
+		if (net->values[net->outputs[i]].store == store)
+			return;
+	for (i = 0; i < net->value_count; i++)
+		if (net->values[i].store == store)
+			net->values[i].store = net->values[from].store;
+	node->dead = true;
+}
+
 int pass_attention(struct net *net)
 {
 	uint32_t i, at, a, d, count = net->node_count;
 	const struct node *node, *last;
+	struct made made = { .count = 0 };
 	struct scores s;
+	int ret;
 
+	for (i = 0; i < count; i++)
+		if (!net->nodes[i].dead && net->nodes[i].desc->hdr.op == ACCEL_OP_SELECT)
+			unguard(net, &net->nodes[i]);
+	ret = pass_dead(net);
+	if (ret)
+		return ret;
+	net_count_uses(net);
 	for (i = 0; i < count; i++) {
 		node = &net->nodes[i];
 		if (node->dead || node->desc->hdr.op != ACCEL_OP_SOFTMAX ||
@@ -255,6 +478,7 @@ int pass_attention(struct net *net)
 			continue;
 		a = node_value(node, ACCEL_ARG_A);
 		d = node_result(node);
+		s.layers = 0;
 		if (!is_real(net->values[d].type) || net->values[d].type != net->values[a].type ||
 		    (node->desc->any.softmax.axis != -1 &&
 		     node->desc->any.softmax.axis != (int32_t)net->values[a].rank - 1) ||
@@ -267,7 +491,7 @@ int pass_attention(struct net *net)
 		    !find_scores(net, a, &s))
 			continue;
 		s.v = node_value(last, ACCEL_ARG_B);
-		build(net, at, &s);
+		build(net, at, &s, &made);
 	}
 	return 0;
 }

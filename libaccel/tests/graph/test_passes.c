@@ -436,6 +436,122 @@ static uint32_t repeat(struct bed *bed, uint32_t x)
 	return add_shape(bed, ACCEL_SHAPE_RESHAPE, x, LIST(2, 6, 9, 16));
 }
 
+/* What is not NaN, and @zero instead of the rest */
+static uint32_t guard(struct bed *bed, uint32_t x, uint32_t of, uint32_t zero)
+{
+	struct accel_select_desc select = ACCEL_SELECT_DESC_INIT;
+
+	of = add_unary(bed, "isnan", ACCEL_UNARY_IS_NAN, of);
+	return add_node(bed, "where", &select.hdr, 3, (uint32_t[]) { of, zero, x });
+}
+
+/*
+ * What newer exporters write: keys turned as matrices without heads, a factor for each side,
+ * a softmax behind a guard. All scores of row 3 are minus infinity.
+ */
+static void test_guarded_attention(void **arg)
+{
+	struct accel_softmax_desc softmax = ACCEL_SOFTMAX_DESC_INIT;
+	struct bed *bed = *arg;
+	uint32_t way, q, k, v, s, i;
+	struct form f;
+
+	softmax.axis = -1;
+	for (way = 0; way < 5; way++) {
+		number_count = 0;
+		q = heads(bed, add_input(bed, "q", ACCEL_F32, 3, DIMS(2, 7, 96)), 7, 6, false);
+		k = heads(bed, add_input(bed, "k", ACCEL_F32, 3, DIMS(2, 9, 96)), 9, 6, false);
+		v = heads(bed, add_input(bed, "v", ACCEL_F32, 3, DIMS(2, 9, 96)), 9, 6, false);
+		k = add_shape(bed, ACCEL_SHAPE_RESHAPE, k, LIST(12, 9, 16));
+		k = add_order(bed, k, 3, (uint32_t[]) { 0, 2, 1 });
+		k = add_shape(bed, ACCEL_SHAPE_RESHAPE, k, LIST(2, 6, 16, 9));
+		s = add_gemm(bed, "scores", MUL(q, N(0.5)), MUL(k, N(0.5)));
+		s = ADD(s, NOISE(7, 9));
+		for (i = 0; i < 9; i++)
+			weights[0][3 * 9 + i] = -INFINITY;
+		q = add_node(bed, "softmax", &softmax.hdr, 1, &s);
+		/* Zeros, but for another softmax, another number, not where it is NaN, seen. */
+		if (way == 1)
+			s = add_node(bed, "softmax", &softmax.hdr, 1, (uint32_t[]) { ADD(s, q) });
+		else if (way != 3)
+			s = q;
+		s = guard(bed, q, s, N(way == 2));
+		if (way == 4)
+			add_output(bed, "weights", s);
+		s = add_gemm(bed, "values", s, v);
+		s = add_order(bed, s, 4, (uint32_t[]) { 0, 2, 1, 3 });
+		add_output(bed, "y", add_shape(bed, ACCEL_SHAPE_RESHAPE, s, LIST(14, 96)));
+		if (way) {
+			f = run_form(bed, 3, 0);
+			assert_int_equal(count_nodes(bed, f.s, "attention", NULL), 0);
+			assert_int_equal(count_nodes(bed, f.s, "select", NULL), 1);
+		} else {
+			f = with_and_without(bed, ACCEL_PASS_ATTENTION, 0.00001);
+			assert_int_equal(count_nodes(bed, f.s, NULL, NULL), 1);
+		}
+		end_form(&f);
+		accel_graph_destroy(bed->graph);
+		assert_int_equal(accel_graph_create(&bed->graph), 0);
+		drop_noise();
+	}
+}
+
+/* Scores hidden by numbers and shifted by several masks, in two layers that share them */
+static void test_hidden_scores(void **arg)
+{
+	static const double hidden[] = { -INFINITY, -3e38, -3e38, 0, -10000 };
+	struct accel_softmax_desc softmax = ACCEL_SOFTMAX_DESC_INIT;
+	struct accel_select_desc select = ACCEL_SELECT_DESC_INIT;
+	struct bed *bed = *arg;
+	uint32_t way, layer, x, k, v, s, seen, bias;
+	struct form f;
+
+	softmax.axis = -1;
+	for (way = 0; way < 5; way++) {
+		number_count = 0;
+		x = heads(bed, add_input(bed, "q", ACCEL_F32, 3, DIMS(2, 7, 96)), 7, 6, false);
+		k = heads(bed, add_input(bed, "k", ACCEL_F32, 3, DIMS(2, 9, 96)), 9, 6, true);
+		v = heads(bed, add_input(bed, "v", ACCEL_F32, 3, DIMS(2, 9, 96)), 9, 6, false);
+		seen = add_input(bed, "seen", ACCEL_F32, 4, DIMS(2, 1, 7, 9));
+		seen = add_binary(bed, "seen", ACCEL_BINARY_GT, seen, N(way == 1 ? 2 : 0));
+		bias = NOISE(6, 1, 9);
+		for (layer = 0; layer < 2; layer++) {
+			s = MUL(add_gemm(bed, "scores", x, k), N(0.25));
+			if (way == 0)
+				s = ADD(s, bias);
+			if (way == 3)
+				s = ADD(ADD(bias, s), NOISE(2, 1, 1, 9));
+			else if (way == 2)
+				s = add_node(bed, "where", &select.hdr, 3,
+					     (uint32_t[]) { seen, N(hidden[way]), s });
+			else
+				s = add_node(bed, "where", &select.hdr, 3,
+					     (uint32_t[]) { seen, s, N(hidden[way]) });
+			if (way == 2)
+				s = ADD(bias, s);
+			s = add_node(bed, "softmax", &softmax.hdr, 1, &s);
+			x = add_gemm(bed, "values", s, v);
+		}
+		add_output(bed, "y", x);
+		if (way == 4) {
+			/* Not far enough away to be the same as a sum */
+			f = run_form(bed, 3, 0);
+			assert_int_equal(count_nodes(bed, f.s, "attention", NULL), 0);
+		} else {
+			f = with_and_without(bed, ACCEL_PASS_ATTENTION, 0.00001);
+			assert_int_equal(count_nodes(bed, f.s, "attention", NULL), 2);
+			assert_int_equal(count_nodes(bed, f.s, "softmax", NULL), 0);
+			/* What is made of the masks is made once, and small. */
+			assert_int_equal(count_nodes(bed, f.s, "select", NULL), way < 3);
+			assert_int_equal(count_nodes(bed, f.s, "gemm", NULL), 0);
+		}
+		end_form(&f);
+		accel_graph_destroy(bed->graph);
+		assert_int_equal(accel_graph_create(&bed->graph), 0);
+		drop_noise();
+	}
+}
+
 static void test_attention(void **arg)
 {
 	struct accel_softmax_desc softmax = ACCEL_SOFTMAX_DESC_INIT;
@@ -938,6 +1054,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_silu, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_norms, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_attention, bed_setup, bed_teardown),
+		cmocka_unit_test_setup_teardown(test_guarded_attention, bed_setup, bed_teardown),
+		cmocka_unit_test_setup_teardown(test_hidden_scores, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_batchnorm, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_join, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_not_joined, bed_setup, bed_teardown),
