@@ -563,6 +563,7 @@ int pass_layout(struct net *net);
 int pass_idiom(struct net *net);
 int pass_attention(struct net *net);
 int pass_batchnorm(struct net *net);
+int pass_transposed(struct net *net);
 int pass_copy(struct net *net);
 int pass_concat(struct net *net);
 bool concat_in_place(const struct net *net, const struct node *node);

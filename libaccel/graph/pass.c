@@ -10,7 +10,7 @@
 
 static const char *const names[ACCEL_PASS_COUNT] = {
 	"cse", "pack", "winograd", "epilogue", "layout", "idiom", "attention",
-	"batchnorm", "copy", "qdq", "join", "concat"
+	"batchnorm", "copy", "qdq", "join", "concat", "transposed"
 };
 
 const char *accel_pass_name(uint32_t pass)
@@ -172,6 +172,7 @@ static const struct {
 	{ 1, ACCEL_PASS_CSE, pass_cse },
 	{ 2, ACCEL_PASS_QDQ, pass_scale },
 	{ 1, ACCEL_PASS_BATCHNORM, pass_batchnorm },
+	{ 1, ACCEL_PASS_TRANSPOSED, pass_transposed },
 	{ 1, ACCEL_PASS_IDIOM, pass_idiom },
 	{ 1, ACCEL_PASS_ATTENTION, pass_attention },
 	{ 1, ACCEL_PASS_EPILOGUE, pass_epilogue },

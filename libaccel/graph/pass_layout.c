@@ -4,7 +4,8 @@
  * dimensions of values stay what they are; strides change, of all values of a store at
  * once, so that a transpose that made channels last moves nothing any more. Operations
  * on each element pass the layout on. Who reads a store in a way that its new order
- * does not have gets a copy in the old one.
+ * does not have gets a copy in the old one, and so does what has kernels only for
+ * lines whose elements are side by side.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -84,6 +85,12 @@ static bool passes_on(const struct node *node)
 	}
 }
 
+/* Is it computed line by line, where elements of a line have to be side by side? */
+static bool wants_lines(uint32_t op)
+{
+	return op == ACCEL_OP_NORM || op == ACCEL_OP_SOFTMAX || op == ACCEL_OP_SCAN;
+}
+
 static void find_images(const struct net *net, struct image *images)
 {
 	uint32_t i, k;
@@ -100,7 +107,8 @@ static void find_images(const struct net *net, struct image *images)
 			if (!node->args[k].result)
 				continue;
 			/* What a user computes is in the order that the user was promised. */
-			m->can = is_picture(net, v) && !is_added(node->desc);
+			m->can = is_picture(net, v) && !is_added(node->desc) &&
+				 (passes_on(node) || !wants_lines(node->desc->hdr.op));
 			m->value = node->args[k].value;
 			m->rank = v->rank;
 			memcpy(m->dims, v->dims, sizeof(m->dims));
@@ -129,6 +137,22 @@ static bool in_order(const struct value *v)
 	return true;
 }
 
+/* Strides of a picture: channels last, or as it was */
+static void picture_strides(const struct image *m, bool last, int64_t *strides)
+{
+	int64_t step = last ? m->dims[1] : 1;
+	uint32_t i;
+
+	for (i = m->rank; i-- > 0;) {
+		if (last && i == 1) {
+			strides[i] = 1;
+			continue;
+		}
+		strides[i] = step;
+		step *= m->dims[i];
+	}
+}
+
 static void find_groups(const struct net *net, struct image *images)
 {
 	uint32_t i, k, d;
@@ -145,28 +169,13 @@ static void find_groups(const struct net *net, struct image *images)
 
 			if (!images[v->store].can)
 				continue;
+			/* A transpose that makes channels last has what it gains by already. */
 			if (gains(node->desc->hdr.op))
-				images[root(images, v->store)].want = true;
+				images[root(images, v->store)].want |= in_order(v);
 			else if (passes_on(node) && d != NO_VALUE && images[d].can &&
 				 in_order(v) && images[d].rank == images[v->store].rank)
 				join(images, v->store, d);
 		}
-	}
-}
-
-/* Strides of a picture: channels last, or as it was */
-static void picture_strides(const struct image *m, bool last, int64_t *strides)
-{
-	int64_t step = last ? m->dims[1] : 1;
-	uint32_t i;
-
-	for (i = m->rank; i-- > 0;) {
-		if (last && i == 1) {
-			strides[i] = 1;
-			continue;
-		}
-		strides[i] = step;
-		step *= m->dims[i];
 	}
 }
 
@@ -224,6 +233,50 @@ static bool restride(const struct image *m, struct value *v)
 	return true;
 }
 
+/*
+ * Does a node read nothing of the dimensions of its result but what has channels last, where
+ * a transpose made them so? If its result lies like that, all goes from one end to the other.
+ */
+static bool reads_last(const struct net *net, const struct node *node, struct image *images,
+		       const struct image *m)
+{
+	int64_t strides[MAX_RANK];
+	uint32_t i, k, found = 0;
+
+	picture_strides(m, true, strides);
+	for (k = 0; k < node->arg_count; k++) {
+		struct value v = net->values[node->args[k].value];
+		bool can = images[v.store].can, want = can && images[root(images, v.store)].want;
+
+		if (node->args[k].result || v.rank != m->rank ||
+		    memcmp(v.dims, m->dims, m->rank * sizeof(v.dims[0])))
+			continue;
+		if (want && !restride(&images[v.store], &v))
+			return false;
+		for (i = 0; i < m->rank && (m->dims[i] == 1 || v.strides[i] == strides[i]); i++)
+			;
+		/* What lies in order yet, and may change, changes with the result. */
+		if (i < m->rank && (want || !can || !in_order(&v)))
+			return false;
+		found += i == m->rank;
+	}
+	return found > 0;
+}
+
+static void find_results(const struct net *net, struct image *images)
+{
+	uint32_t i, d;
+
+	for (i = 0; i < net->node_count; i++) {
+		const struct node *node = &net->nodes[i];
+
+		d = node->dead || !passes_on(node) || node_result(node) == NO_VALUE ? NO_VALUE :
+		    net->values[node_result(node)].store;
+		if (d != NO_VALUE && images[d].can && !images[root(images, d)].want)
+			images[root(images, d)].want = reads_last(net, node, images, &images[d]);
+	}
+}
+
 /* A reader of the old order gets it. */
 static int read_copy(struct net *net, struct image *m, uint32_t index, uint32_t k)
 {
@@ -239,25 +292,44 @@ static int read_copy(struct net *net, struct image *m, uint32_t index, uint32_t 
 	return 0;
 }
 
-static int change(struct net *net, struct image *images, bool *kept)
+/* Have elements of the last dimension come apart? */
+static bool apart(const struct value *old, const struct value *now)
+{
+	uint32_t last = old->rank - 1;
+
+	return old->rank && old->dims[last] > 1 && old->strides[last] == 1 &&
+	       now->strides[last] != 1;
+}
+
+static int change(struct net *net, struct image *images, bool *kept, bool *lost)
 {
 	uint32_t i, k, s, values = net->value_count, nodes = net->node_count;
 	uint32_t stores = net->store_count;
+	struct value old;
 	int ret = 0;
 
 	for (i = 0; i < values; i++) {
-		s = net->values[i].store;
+		old = net->values[i];
+		s = old.store;
 		kept[i] = images[s].can && images[root(images, s)].want &&
 			  !restride(&images[s], &net->values[i]);
+		lost[i] = apart(&old, &net->values[i]);
 	}
 	for (i = 0; i < nodes && !ret; i++)
 		for (k = 0; !net->nodes[i].dead && k < net->nodes[i].arg_count && !ret; k++) {
 			s = net->nodes[i].args[k].value;
-			if (s < values && kept[s] && net->values[s].store < stores)
+			if (s < values && kept[s] && net->values[s].store < stores) {
 				ret = read_copy(net, &images[net->values[s].store], i, k);
-			else if (s < values && !kept[s] && images[net->values[s].store].can &&
-				 images[root(images, net->values[s].store)].want)
+			} else if (s < values && lost[s] && !passes_on(&net->nodes[i]) &&
+				   wants_lines(net->nodes[i].desc->hdr.op)) {
+				s = net_copy(net, s, net->values[s].type, &net->nodes[i]);
+				if (s == NO_VALUE)
+					return net_nomem(net);
+				net->nodes[i].args[k].value = s;
+			} else if (s < values && !kept[s] && images[net->values[s].store].can &&
+				   images[root(images, net->values[s].store)].want) {
 				net->nodes[i].rules |= 1u << ACCEL_PASS_LAYOUT;
+			}
 		}
 	return ret;
 }
@@ -266,16 +338,19 @@ int pass_layout(struct net *net)
 {
 	struct image *images = calloc(net->store_count + 1, sizeof(*images));
 	bool *kept = calloc(net->value_count + 1, sizeof(*kept));
+	bool *lost = calloc(net->value_count + 1, sizeof(*lost));
 	int ret;
 
-	if (images && kept) {
+	if (images && kept && lost) {
 		find_images(net, images);
 		find_groups(net, images);
-		ret = change(net, images, kept);
+		find_results(net, images);
+		ret = change(net, images, kept, lost);
 	} else {
 		ret = net_nomem(net);
 	}
 	free(images);
 	free(kept);
+	free(lost);
 	return ret;
 }

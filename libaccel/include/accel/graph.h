@@ -454,6 +454,8 @@ ACCEL_API int accel_graph_output(struct accel_graph *graph, const char *name, ui
  *	tensors
  * @ACCEL_PASS_JOIN: products of one left matrix with several constants become one
  * @ACCEL_PASS_CONCAT: inputs of a concatenation are written directly into its result
+ * @ACCEL_PASS_TRANSPOSED: transposed convolutions become ordinary ones, for which there are
+ *	kernels
  * @ACCEL_PASS_COUNT: number of values
  *
  * Shapes are always computed, constants folded, and unused nodes removed. Without
@@ -473,7 +475,8 @@ enum accel_pass {
 	ACCEL_PASS_QDQ = 9,
 	ACCEL_PASS_JOIN = 10,
 	ACCEL_PASS_CONCAT = 11,
-	ACCEL_PASS_COUNT = 12
+	ACCEL_PASS_TRANSPOSED = 12,
+	ACCEL_PASS_COUNT = 13
 };
 
 /**

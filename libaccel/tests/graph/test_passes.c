@@ -26,9 +26,9 @@ static const char *text_of(struct json_object *node, const char *key)
 	return json_object_get_string(v);
 }
 
-/* Nodes of operation @op, NULL: any, that pass @pass made, NULL: any */
-static uint32_t count_nodes(struct bed *bed, struct accel_state *s, const char *op,
-			    const char *pass)
+/* Nodes of operation @op that pass @pass made and kernel @kernel computes; NULL: any */
+static uint32_t count_each(struct bed *bed, struct accel_state *s, const char *op,
+			   const char *pass, const char *kernel)
 {
 	struct json_object *doc = NULL, *nodes = NULL, *node;
 	char quoted[64];
@@ -41,12 +41,25 @@ static uint32_t count_nodes(struct bed *bed, struct accel_state *s, const char *
 	snprintf(quoted, sizeof(quoted), "\"%s\"", pass ? pass : "");
 	for (i = 0; i < json_object_array_length(nodes); i++) {
 		node = json_object_array_get_idx(nodes, i);
-		if (op && strcmp(text_of(node, "op"), op))
+		if ((op && strcmp(text_of(node, "op"), op)) ||
+		    (kernel && strcmp(text_of(node, "kernel"), kernel)))
 			continue;
 		n += !pass || strstr(text_of(node, "passes"), quoted);
 	}
 	json_object_put(doc);
 	return n;
+}
+
+static uint32_t count_nodes(struct bed *bed, struct accel_state *s, const char *op,
+			    const char *pass)
+{
+	return count_each(bed, s, op, pass, NULL);
+}
+
+/* Those of an operation whose code is the model's */
+static uint32_t count_slow(struct bed *bed, struct accel_state *s, const char *op)
+{
+	return count_each(bed, s, op, NULL, "model");
 }
 
 /**
@@ -260,6 +273,60 @@ static void test_layout_transposed(void **arg)
 	assert_int_equal(count_nodes(bed, f.s, "copy", NULL), 0);
 	end_form(&f);
 	drop_noise();
+}
+
+/* A norm of each pixel over its channels, or of each channel over its pixels */
+static uint32_t add_norm(struct bed *bed, uint32_t func, uint32_t x, int64_t n)
+{
+	struct accel_norm_desc d = ACCEL_NORM_DESC_INIT;
+	struct accel_graph_arg args[] = {
+		{ ACCEL_ARG_D, ACCEL_VALUE_NEW }, { ACCEL_ARG_A, x },
+		{ ACCEL_ARG_SCALE, NOISE(n) }, { ACCEL_ARG_BIAS, NOISE(n) },
+	};
+
+	d.func = func;
+	d.channel = 1;
+	d.eps = 0.001f;
+	MUST_GRAPH(accel_graph_add(bed->graph, "norm", &d.hdr, args, 4));
+	return args[0].value;
+}
+
+/*
+ * Norms between convolutions: of channels, which lie side by side, as transposes have them,
+ * and with a sum of what was transposed; of pixels, which have to be put side by side.
+ */
+static void test_layout_norms(void **arg)
+{
+	static const uint32_t to_last[] = { 0, 2, 3, 1 }, to_first[] = { 0, 3, 1, 2 };
+	struct bed *bed = *arg;
+	uint32_t way, x, y;
+	struct form f;
+
+	for (way = 0; way < 2; way++) {
+		x = add_input(bed, "x", ACCEL_F32, 4, DIMS(2, 3, 9, 10));
+		x = add_conv(bed, "first", x, NOISE(32, 3, 3, 3), 1, 1);
+		if (way) {
+			x = add_norm(bed, ACCEL_NORM_INSTANCE, x, 32);
+			x = add_conv(bed, "second", x, NOISE(8, 32, 3, 3), 1, 1);
+		} else {
+			x = add_norm(bed, ACCEL_NORM_LAYER, add_order(bed, x, 4, to_last), 32);
+			y = add_gemm(bed, "mix", x, NOISE(32, 32));
+			x = add_binary(bed, "sum", ACCEL_BINARY_ADD, add_order(bed, x, 4, to_first),
+				       add_order(bed, y, 4, to_first));
+			x = add_norm(bed, ACCEL_NORM_LAYER, add_order(bed, x, 4, to_last), 32);
+			x = add_conv(bed, "second", add_order(bed, x, 4, to_first),
+				     NOISE(8, 32, 2, 2), 1, 0);
+		}
+		add_output(bed, "y", x);
+		f = with_and_without(bed, ACCEL_PASS_LAYOUT, 0.00001);
+		assert_int_equal(count_nodes(bed, f.s, "norm", NULL), way ? 1 : 2);
+		assert_int_equal(count_nodes(bed, f.s, "copy", NULL), way);
+		assert_int_equal(count_slow(bed, f.s, "norm"), 0);
+		end_form(&f);
+		accel_graph_destroy(bed->graph);
+		assert_int_equal(accel_graph_create(&bed->graph), 0);
+		drop_noise();
+	}
 }
 
 /* --- idioms ------------------------------------------------------------------------ */
@@ -648,6 +715,105 @@ static void test_batchnorm(void **arg)
 	assert_int_equal(count_nodes(bed, f.s, "norm", NULL), 0);
 	end_form(&f);
 	drop_noise();
+}
+
+/* --- transposed convolutions -------------------------------------------------------- */
+
+/**
+ * struct back - a transposed convolution
+ * @rank: of the input
+ * @kernel: dimensions
+ * @stride: likewise
+ * @before: results cut off
+ * @after: likewise
+ * @bias: whether there is one
+ */
+struct back {
+	uint32_t rank;
+	int64_t kernel[2];
+	uint32_t stride[2];
+	uint32_t before[2];
+	uint32_t after[2];
+	bool bias;
+};
+
+static uint32_t add_back(struct bed *bed, const struct back *b, uint32_t x, uint32_t w,
+			 uint32_t groups, uint32_t dilation)
+{
+	struct accel_conv_desc d = ACCEL_CONV_DESC_INIT;
+	struct accel_graph_arg args[] = {
+		{ ACCEL_ARG_D, ACCEL_VALUE_NEW }, { ACCEL_ARG_A, x }, { ACCEL_ARG_B, w },
+		{ ACCEL_ARG_BIAS, b->bias ? NOISE(6) : 0 },
+	};
+	uint32_t i;
+
+	d.flags = ACCEL_CONV_TRANSPOSED;
+	d.groups = groups;
+	for (i = 0; i + 2 < b->rank; i++) {
+		d.stride[i] = b->stride[i];
+		d.dilation[i] = dilation;
+		d.pad_before[i] = b->before[i];
+		d.pad_after[i] = b->after[i];
+	}
+	MUST_GRAPH(accel_graph_add(bed->graph, "back", &d.hdr, args, 3 + b->bias));
+	return args[0].value;
+}
+
+static void test_transposed(void **arg)
+{
+	static const struct back cases[] = {
+		{ 4, { 2, 2 }, { 2, 2 }, { 0, 0 }, { 0, 0 }, true },
+		{ 4, { 3, 3 }, { 2, 2 }, { 1, 1 }, { 0, 0 }, false },
+		{ 4, { 4, 4 }, { 2, 2 }, { 1, 1 }, { 1, 1 }, true },
+		{ 4, { 5, 3 }, { 3, 1 }, { 2, 0 }, { 0, 1 }, true },
+		{ 4, { 3, 3 }, { 1, 1 }, { 1, 2 }, { 2, 1 }, true },
+		/* Results that no input reaches; all phases of the first row cut off */
+		{ 4, { 1, 2 }, { 2, 3 }, { 0, 0 }, { 0, 0 }, true },
+		{ 4, { 2, 7 }, { 2, 2 }, { 2, 6 }, { 3, 5 }, false },
+		{ 3, { 16 }, { 8 }, { 4 }, { 4 }, true },
+		{ 3, { 3 }, { 1 }, { 1 }, { 1 }, false },
+		{ 3, { 4 }, { 3 }, { 0 }, { 2 }, true },
+	};
+	struct bed *bed = *arg;
+	int64_t dims[] = { 2, 5, 6, 7 }, kernel[4] = { 5, 6 };
+	uint32_t i, way, x;
+	struct form f;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		memcpy(kernel + 2, cases[i].kernel, sizeof(cases[i].kernel));
+		x = add_input(bed, "x", ACCEL_F32, cases[i].rank, dims);
+		x = add_back(bed, &cases[i], x, add_noise(bed, cases[i].rank, kernel), 1, i & 1);
+		add_output(bed, "y", add_act(bed, "relu", ACCEL_ACT_RELU, x));
+		f = with_and_without(bed, ACCEL_PASS_TRANSPOSED, 0.00001);
+		end_form(&f);
+		f = run_form(bed, 3, 1u << ACCEL_PASS_LAYOUT);
+		assert_int_not_equal(count_nodes(bed, f.s, "conv", "transposed"), 0);
+		end_form(&f);
+		accel_graph_destroy(bed->graph);
+		assert_int_equal(accel_graph_create(&bed->graph), 0);
+		drop_noise();
+	}
+	/* Groups, taps apart, and weights that are computed stay. */
+	memcpy(kernel + 2, cases[1].kernel, sizeof(cases[1].kernel));
+	kernel[0] = 4;
+	kernel[1] = 3;
+	dims[1] = 4;
+	for (way = 0; way < 3; way++) {
+		x = add_noise(bed, 4, kernel);
+		if (way == 2)
+			x = add_unary(bed, "w", ACCEL_UNARY_SIN,
+				      add_input(bed, "w", ACCEL_F32, 4, kernel));
+		x = add_back(bed, &cases[1], add_input(bed, "x", ACCEL_F32, 4, dims), x,
+			     way ? 1 : 2, way == 1 ? 2 : 1);
+		add_output(bed, "y", x);
+		f = run_form(bed, 3, 0);
+		assert_int_equal(count_nodes(bed, f.s, "conv", NULL), 1);
+		assert_int_equal(count_nodes(bed, f.s, NULL, "transposed"), 0);
+		end_form(&f);
+		accel_graph_destroy(bed->graph);
+		assert_int_equal(accel_graph_create(&bed->graph), 0);
+		drop_noise();
+	}
 }
 
 /* --- products side by side --------------------------------------------------------- */
@@ -1049,6 +1215,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_layout, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_layout_transposed, bed_setup, bed_teardown),
+		cmocka_unit_test_setup_teardown(test_layout_norms, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_gelu, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_not_gelu, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_silu, bed_setup, bed_teardown),
@@ -1057,6 +1224,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_guarded_attention, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_hidden_scores, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_batchnorm, bed_setup, bed_teardown),
+		cmocka_unit_test_setup_teardown(test_transposed, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_join, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_not_joined, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_join_bits, bed_setup, bed_teardown),

@@ -19,6 +19,7 @@ right() {
 		json '.ok and ([.outputs[] | select(.ok and .max_rel_error < 1e-5)] | length) == 1'
 	done
 	ctl 0 model explain "$model" -d sw --golden "$golden" --json
+	json '[.nodes[] | select(.kernel == "model" and ([.op] | inside(["norm", "softmax", "gemm", "attention"])))] == []'
 	json "[.nodes[] | .op] | (map(select(. == \"attention\")) | length) == $2 and (map(select(. == \"softmax\")) | length) == $3"
 }
 
