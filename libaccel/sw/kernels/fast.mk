@@ -78,7 +78,7 @@ $(foreach f,$(2),$(eval CFLAGS-$(fast-dir)/$(f) := $(fast-$(1))) \
 	$(eval CFLAGS-tsan-$(fast-dir)/$(f) := $(call if-cpu,$(cpu-$(1)))))
 endef
 
-$(eval $(call fast-for,avx2,gemm/gemm_f32_avx2.o gemm/gemm_i8_avx2.o gemm/gemm_unpack_avx2.o gemm/grouped_avx2.o gemm/pack_avx2.o))
+$(eval $(call fast-for,avx2,ends/epilogue_avx2.o gemm/gemm_f32_avx2.o gemm/gemm_i8_avx2.o gemm/gemm_unpack_avx2.o gemm/grouped_avx2.o gemm/pack_avx2.o))
 $(eval $(call fast-for,avx512,ends/epilogue_avx512.o gemm/gemm_f32_avx512.o gemm/gemm_s16_avx512.o gemm/gemm_pack_avx512.o gemm/gemm_unpack_avx512.o))
 $(eval $(call fast-for,vnni,gemm/gemm_i8s_avx512.o gemm/gemm_i8u_avx512.o gemm/grouped_vnni.o))
 $(eval $(call fast-for,bf16,gemm/gemm_bf16_avx512.o gemm/grouped_bf16.o))

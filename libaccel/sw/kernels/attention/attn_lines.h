@@ -269,7 +269,8 @@ static void line_scale(const struct attn_line *l)
 	for (; s < end; scale += ATTN_KEYS)
 		for (r = 0; r < l->group; r++, s += ATTN_KEYS)
 			for (j = 0; j < l->n; j += VL)
-				v_store(s + j, v_mul(line_part(s, j, l->n), line_part(scale, j, l->n)));
+				v_store(s + j, v_mul(line_part(s, j, l->n),
+						     line_part(scale, j, l->n)));
 }
 
 /* The largest of a row's scores, lane by lane; those behind the last are none. */

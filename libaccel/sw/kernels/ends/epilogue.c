@@ -97,7 +97,7 @@ void fast_epi_init(struct fast_epi *e, const struct fast_prog *p, uint32_t row, 
 		e->t[s].ms = op->t[s].strides[row];
 		e->t[s].ns = op->t[s].strides[col];
 	}
-	e->vector = (p->cpu->isa & FAST_AVX512) && has_vector_dst(e, d);
+	e->vector = (p->cpu->isa & (FAST_AVX512 | FAST_AVX2)) && has_vector_dst(e, d);
 	for (s = 0; s <= UMA_SLOT_RESIDUAL; s++)
 		if (reads(e->steps, s) && !has_vector_operand(e, &op->t[s], &e->t[s]))
 			e->vector = false;
@@ -249,7 +249,10 @@ int fast_epi_block(const struct fast_run *r, const struct fast_epi *e,
 
 #if defined(__x86_64__)
 	if (e->vector) {
-		fast_epi_vector_avx512(r->prog, e, b);
+		if (r->prog->cpu->isa & FAST_AVX512)
+			fast_epi_vector_avx512(r->prog, e, b);
+		else
+			fast_epi_vector_avx2(r->prog, e, b);
 		return 0;
 	}
 #endif

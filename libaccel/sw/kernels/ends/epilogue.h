@@ -142,6 +142,9 @@ static inline bool fast_epi_by_channel(const struct fast_prog *p)
  */
 void fast_epi_vector_avx512(const struct fast_prog *p, const struct fast_epi *e,
 			    const struct fast_epi_block *b);
+/** fast_epi_vector_avx2 - likewise */
+void fast_epi_vector_avx2(const struct fast_prog *p, const struct fast_epi *e,
+			  const struct fast_epi_block *b);
 
 /* Steps */
 #define EPI_ALPHA	(1u << 0)

@@ -186,13 +186,15 @@ V_INLINE void v_join(vf *a, vf *b, vf even, vf odd)
 	*b = _mm256_permute2f128_ps(x, y, 0x31);
 }
 
-/* Masks of lanes; comparisons with a NaN are false except for v_unordered(). */
+/* Masks of lanes; comparisons with a NaN are false unless they say so. */
 typedef __m256 vm;
 
 V_INLINE vm v_less(vf a, vf b)		{ return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
 V_INLINE vm v_least(vf a, vf b)		{ return _mm256_cmp_ps(a, b, _CMP_LE_OQ); }
 V_INLINE vm v_equal(vf a, vf b)		{ return _mm256_cmp_ps(a, b, _CMP_EQ_OQ); }
 V_INLINE vm v_unordered(vf a, vf b)	{ return _mm256_cmp_ps(a, b, _CMP_UNORD_Q); }
+/* Also if one is NaN */
+V_INLINE vm v_not_less(vf a, vf b)	{ return _mm256_cmp_ps(a, b, _CMP_NLT_UQ); }
 V_INLINE vm vm_or(vm a, vm b)		{ return _mm256_or_ps(a, b); }
 V_INLINE bool vm_any(vm m)		{ return _mm256_movemask_ps(m); }
 V_INLINE uint32_t vm_bits(vm m)		{ return (uint32_t)_mm256_movemask_ps(m); }

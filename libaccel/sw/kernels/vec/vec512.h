@@ -218,13 +218,15 @@ V_INLINE void vi_transpose(vi v[16])
 	}
 }
 
-/* Masks of lanes; comparisons with a NaN are false except for v_unordered(). */
+/* Masks of lanes; comparisons with a NaN are false unless they say so. */
 typedef __mmask16 vm;
 
 V_INLINE vm v_less(vf a, vf b)		{ return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
 V_INLINE vm v_least(vf a, vf b)		{ return _mm512_cmp_ps_mask(a, b, _CMP_LE_OQ); }
 V_INLINE vm v_equal(vf a, vf b)		{ return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ); }
 V_INLINE vm v_unordered(vf a, vf b)	{ return _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q); }
+/* Also if one is NaN */
+V_INLINE vm v_not_less(vf a, vf b)	{ return _mm512_cmp_ps_mask(a, b, _CMP_NLT_UQ); }
 V_INLINE vm vm_or(vm a, vm b)		{ return a | b; }
 V_INLINE bool vm_any(vm m)		{ return m; }
 V_INLINE uint32_t vm_bits(vm m)		{ return m; }
