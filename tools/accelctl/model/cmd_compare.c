@@ -109,20 +109,23 @@ static void tell_json(struct pair *p, struct probe *a)
 
 	judge(p, a->own, &first, &bad);
 	ctl_json_bool(doc, "ok", !bad);
-	ctl_json_str(doc, "part_at", first < p->count ? p->names[first] : NULL);
+	if (first < p->count)
+		model_json(doc, "part_at", p->names[first]);
+	else
+		ctl_json_str(doc, "part_at", NULL);
 	list = ctl_json_arr(doc, "outputs");
 	for (i = 0; i < a->own; i++) {
 		accel_state_get_output(a->s.state, i, &v, &data);
 		o = ctl_json_obj(list, NULL);
-		ctl_json_str(o, "name", v.name);
+		model_json(o, "name", v.name);
 		ctl_json_real(o, "rms_rel_error", gap_share(&p->gaps[i]));
 		ctl_json_real(o, "max_abs_error", p->gaps[i].largest);
 	}
 	list = ctl_json_arr(doc, "layers");
 	for (i = 0; i < p->count; i++) {
 		o = ctl_json_obj(list, NULL);
-		ctl_json_str(o, "name", p->names[i]);
-		ctl_json_str(o, "op", p->ops[i]);
+		model_json(o, "name", p->names[i]);
+		model_json(o, "op", p->ops[i]);
 		ctl_json_real(o, "rms_rel_error", gap_share(&p->gaps[a->own + i]));
 		ctl_json_real(o, "max_abs_error", p->gaps[a->own + i].largest);
 	}
@@ -136,6 +139,7 @@ static void tell_text(struct pair *p, struct probe *a)
 	const void *data;
 	uint32_t i, first, bad;
 	double share, most = -1;
+	char *name;
 
 	judge(p, a->own, &first, &bad);
 	ctl_grid_row(&table, "RESULT\tOPERATOR\tERROR\tLARGEST");
@@ -150,20 +154,24 @@ static void tell_text(struct pair *p, struct probe *a)
 	ctl_grid_print(p->ctl, &table, 0);
 	for (i = 0; i < a->own; i++) {
 		accel_state_get_output(a->s.state, i, &v, &data);
+		name = model_text(v.name);
 		if (p->gaps[i].wrong)
-			printf("output %s: the other has another shape\n", v.name ? v.name : "");
+			printf("output %s: the other has another shape\n", name);
 		else
-			printf("output %s: error %.3g of it, largest %.3g\n", v.name ? v.name : "",
+			printf("output %s: error %.3g of it, largest %.3g\n", name,
 			       gap_share(&p->gaps[i]), p->gaps[i].largest);
+		free(name);
 	}
+	name = first < p->count ? model_text(p->names[first]) : NULL;
 	if (!p->count)
 		printf("they have no result in common\n");
-	else if (first < p->count)
-		printf("they part at %s (%s), result %u of %u that both have\n", p->names[first],
+	else if (name)
+		printf("they part at %s (%s), result %u of %u that both have\n", name,
 		       p->ops[first], first + 1, p->count);
 	else
 		printf("they do not part: %u results that both have are the same within %.3g\n",
 		       p->count, p->opts->tolerance);
+	free(name);
 }
 
 static int compare(struct pair *p)

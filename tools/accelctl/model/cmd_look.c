@@ -15,15 +15,17 @@
 static void tell_input(struct json_object *list, const struct accel_value *v, const char *shape)
 {
 	struct json_object *o = list ? ctl_json_obj(list, NULL) : NULL;
+	char *name = model_text(v->name), *dims = model_text(shape);
 
-	if (!o) {
-		printf("input %s: %s [%s]\n", v->name ? v->name : "", accel_type_name(v->type),
-		       shape);
-		return;
+	if (o) {
+		ctl_json_str(o, "name", name);
+		ctl_json_str(o, "type", accel_type_name(v->type));
+		ctl_json_str(o, "dims", dims);
+	} else {
+		printf("input %s: %s [%s]\n", name, accel_type_name(v->type), dims);
 	}
-	ctl_json_str(o, "name", v->name);
-	ctl_json_str(o, "type", accel_type_name(v->type));
-	ctl_json_str(o, "dims", shape);
+	free(name);
+	free(dims);
 }
 
 /* For a compiled program: whether this device can use it, and its inputs */
@@ -196,7 +198,7 @@ static void add_event(struct profile *p, const struct accel_node_profile *n)
 {
 	struct json_object *e = ctl_json_obj(p->events, NULL), *args;
 
-	ctl_json_str(e, "name", n->name);
+	model_json(e, "name", n->name);
 	ctl_json_str(e, "cat", n->operation);
 	ctl_json_str(e, "ph", "X");
 	ctl_json_real(e, "ts", (double)p->total / 1e3);
@@ -246,7 +248,7 @@ static int tell_node(void *user, const struct accel_node_profile *n)
 	p->macs[n->code] += n->macs;
 	if (p->list) {
 		o = ctl_json_obj(p->list, NULL);
-		ctl_json_str(o, "name", n->name);
+		model_json(o, "name", n->name);
 		ctl_json_str(o, "op", n->operation);
 		ctl_json_str(o, "engine", n->engine ? accel_engine_name(n->engine) : "cpu");
 		ctl_json_uint(o, "ns", n->ns);

@@ -314,7 +314,7 @@ static void tell_json(struct work *w, uint64_t was, uint64_t is)
 	for (i = 0; i < w->before.own; i++) {
 		accel_state_get_output(w->before.s.state, i, &v, &data);
 		o = ctl_json_obj(list, NULL);
-		ctl_json_str(o, "name", v.name);
+		model_json(o, "name", v.name);
 		ctl_json_real(o, "rms_rel_error", gap_share(&w->gaps[i]));
 		ctl_json_real(o, "max_abs_error", w->gaps[i].largest);
 		ctl_json_uint(o, "rows", w->gaps[i].rows);
@@ -324,8 +324,8 @@ static void tell_json(struct work *w, uint64_t was, uint64_t is)
 	for (i = 0; i < w->count; i++) {
 		c = &w->layers[i];
 		o = ctl_json_obj(list, NULL);
-		ctl_json_str(o, "name", c->name);
-		ctl_json_str(o, "node", c->node);
+		model_json(o, "name", c->name);
+		model_json(o, "node", c->node);
 		ctl_json_str(o, "op", c->op);
 		ctl_json_uint(o, "weights", c->weights);
 		ctl_json_str(o, "precision", precision(w, c));
@@ -342,7 +342,7 @@ static void tell_text(struct work *w, uint64_t was, uint64_t is)
 	const struct candidate *c;
 	uint32_t i, floats = 0;
 	const void *data;
-	char a[16], b[16];
+	char a[16], b[16], *name;
 
 	ctl_grid_row(&table, "LAYER\tOPERATOR\tWEIGHTS\tBY ITSELF\tERROR\tIN");
 	for (i = 0; i < w->count; i++) {
@@ -355,8 +355,10 @@ static void tell_text(struct work *w, uint64_t was, uint64_t is)
 	ctl_grid_print(w->ctl, &table, 0);
 	for (i = 0; i < w->before.own; i++) {
 		accel_state_get_output(w->before.s.state, i, &v, &data);
-		printf("output %s: error %.3g of it, largest %.3g", v.name ? v.name : "",
+		name = model_text(v.name);
+		printf("output %s: error %.3g of it, largest %.3g", name,
 		       gap_share(&w->gaps[i]), w->gaps[i].largest);
+		free(name);
 		if (w->gaps[i].rows)
 			printf(", largest element in the same place in %llu of %llu rows",
 			       (unsigned long long)w->gaps[i].same,

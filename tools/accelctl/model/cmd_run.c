@@ -40,8 +40,9 @@ static int run(struct session *s, uint64_t *times)
 	p99 = (double)times[most] / 1e9;
 	if (s->ctl->json)
 		doc = ctl_schema(s->ctl);
-	good = outputs_tell(s, doc);
-	ret = s->opts->out ? outputs_save(s) : CTL_OK;
+	ret = outputs_tell(s, doc, &good);
+	if (!ret && s->opts->out)
+		ret = outputs_save(s);
 	if (!ret)
 		ret = greedy_tell(s, doc, &good);
 	if (ret) {

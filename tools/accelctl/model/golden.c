@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kfile.h"
 #include "libaccel/tests/oracle/oracle.h"
 #include "model.h"
 
@@ -97,32 +98,31 @@ static bool rounds(struct session *s)
 
 /* --- telling --- */
 
-static char **read_labels(struct session *s, size_t *count)
+static int read_labels(struct session *s, char ***labels, size_t *count)
 {
-	char **labels = NULL, **more, *line = NULL;
 	FILE *f = fopen(s->opts->labels, "re");
+	int err = f ? 0 : errno;
+	char *line = NULL;
 	size_t room = 0;
 	ssize_t n;
 
-	*count = 0;
 	while (f && (n = getline(&line, &room, f)) >= 0) {
 		while (n && (line[n - 1] == '\n' || line[n - 1] == '\r'))
 			line[--n] = 0;
-		more = realloc(labels, (*count + 1) * sizeof(*more));
-		if (!more)
-			break;
-		labels = more;
-		labels[*count] = line;
-		++*count;
+		*labels = realloc(*labels, (*count + 1) * sizeof(**labels));
+		if (!*labels)
+			abort();
+		(*labels)[(*count)++] = text_clean(line);
 		line = NULL;
 		room = 0;
 	}
 	free(line);
+	if (f && ferror(f))
+		err = errno;
 	if (f)
 		fclose(f);
-	else
-		ctl_note(s->ctl, "accelctl: --labels: %s: %s", s->opts->labels, strerror(errno));
-	return labels;
+	return err ? ctl_fail(s->ctl, CTL_FAILED, -err, "--labels", "%s: %s", s->opts->labels,
+			      strerror(err)) : CTL_OK;
 }
 
 /* NaN is first, as for topk. */
@@ -181,10 +181,11 @@ static struct json_object *tell_output(struct session *s, const struct accel_val
 				       const struct verdict *r, struct json_object *list)
 {
 	struct json_object *o = list ? ctl_json_obj(list, NULL) : NULL, *dims;
+	char *name = model_text(v->name);
 	uint32_t i;
 
 	if (o) {
-		ctl_json_str(o, "name", v->name);
+		ctl_json_str(o, "name", name);
 		ctl_json_str(o, "type", accel_type_name(v->type));
 		dims = ctl_json_arr(o, "dims");
 		for (i = 0; i < v->rank; i++)
@@ -196,9 +197,11 @@ static struct json_object *tell_output(struct session *s, const struct accel_val
 			if (r->wrong)
 				ctl_json_str(o, "wrong", r->wrong);
 		}
+		free(name);
 		return o;
 	}
-	printf("%s: %s[", v->name ? v->name : "", accel_type_name(v->type));
+	printf("%s: %s[", name, accel_type_name(v->type));
+	free(name);
 	for (i = 0; i < v->rank; i++)
 		printf("%s%" PRId64, i ? "," : "", v->dims[i]);
 	printf("]");
@@ -211,7 +214,7 @@ static struct json_object *tell_output(struct session *s, const struct accel_val
 	return NULL;
 }
 
-bool outputs_tell(struct session *s, struct json_object *doc)
+int outputs_tell(struct session *s, struct json_object *doc, bool *good)
 {
 	struct json_object *list = doc ? ctl_json_arr(doc, "outputs") : NULL, *o;
 	struct accel_value v = ACCEL_VALUE_INIT;
@@ -222,12 +225,11 @@ bool outputs_tell(struct session *s, struct json_object *doc)
 	const bool given = !isnan(s->opts->tolerance);
 	const bool bytes = s->opts->golden && !given && rounds(s);
 	const double most = given ? s->opts->tolerance : bytes ? IN_BYTES : IN_REALS;
-	bool good = true;
 	uint32_t i;
+	int ret = s->opts->labels ? read_labels(s, &labels, &label_count) : CTL_OK;
 
-	if (s->opts->labels)
-		labels = read_labels(s, &label_count);
-	for (i = 0; !accel_state_get_output(s->state, i, &v, &data); i++) {
+	*good = true;
+	for (i = 0; !ret && !accel_state_get_output(s->state, i, &v, &data); i++) {
 		struct verdict r = { .most = most };
 
 		want = s->opts->golden ? npz_find(&s->golden, "out.", v.name ? v.name : "") : NULL;
@@ -235,19 +237,19 @@ bool outputs_tell(struct session *s, struct json_object *doc)
 			golden_compare(&v, data, want, &r);
 		else if (s->opts->golden)
 			r.wrong = "the golden file has no such output";
-		good &= !r.wrong && r.max_rel <= r.most;
+		*good &= !r.wrong && r.max_rel <= r.most;
 		o = tell_output(s, &v, &r, list);
 		if ((s->opts->top || s->opts->labels) && element_descr(v.type))
 			tell_top(s, &v, data, o, labels, label_count);
 	}
 	if (s->opts->golden && doc)
 		ctl_json_real(doc, "tolerance", most);
-	else if (bytes)
+	else if (bytes && !ret)
 		printf("activations are rounded to bytes, so errors up to %g are right\n", most);
 	for (n = 0; n < label_count; n++)
 		free(labels[n]);
 	free(labels);
-	return good;
+	return ret;
 }
 
 int outputs_save(struct session *s)

@@ -227,6 +227,8 @@ void session_close(struct session *s);
 
 /** model_text - a text of a file as a terminal and JSON may have it; the caller frees it */
 char *model_text(const char *text);
+/** model_json - the same as a field of JSON */
+void model_json(struct json_object *o, const char *key, const char *text);
 /** session_compiled - is a file a compiled program? */
 bool session_compiled(const char *path);
 /** session_no_program - refuse a compiled program: it is no model any more; 0 or an exit status */
@@ -296,8 +298,8 @@ void golden_compare(const struct accel_value *v, const void *data, const struct 
 void verdict_of(uint32_t type, const void *data, uint64_t step, const struct npy *want,
 		struct verdict *r);
 
-/** outputs_tell - tell all outputs, and how far off they are; are they good? */
-bool outputs_tell(struct session *s, struct json_object *doc);
+/** outputs_tell - tell all outputs, and how far off they are; @good: they may be so. Exit status */
+int outputs_tell(struct session *s, struct json_object *doc, bool *good);
 
 /**
  * greedy_tell - tell how many tokens of out.greedy come out, one after the other

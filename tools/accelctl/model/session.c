@@ -74,6 +74,14 @@ char *model_text(const char *text)
 	return text_clean(copy);
 }
 
+void model_json(struct json_object *o, const char *key, const char *text)
+{
+	char *clean = model_text(text);
+
+	ctl_json_str(o, key, clean);
+	free(clean);
+}
+
 bool session_compiled(const char *path)
 {
 	char magic[8] = "";

@@ -165,6 +165,15 @@ gives() {
 	has "$output" "  1: 3 9"
 	ctl 0 model run "$T/m.onnx" -d sw -i "$T/in.pb" --top 2 --labels "$T/labels" --json
 	json '[.outputs[0].top[][].index] == [1, 2, 3, 0] and [.outputs[0].top[][].label] == ["bee", "cat", null, "ant"]'
+	ctl 1 model run "$T/m.onnx" -d sw -i "$T/in.pb" --labels "$T/missing" --json
+	[ "$stderr" = "accelctl: --labels: $T/missing: No such file or directory (ENOENT)" ]
+	json '(.ok | not) and .error.field == "--labels"'
+	ctl 1 model run "$T/m.onnx" -d sw -i "$T/in.pb" --labels "$T"
+	has "$stderr" "--labels: $T: Is a directory"
+	# A name may hold anything.
+	printf '\xff\n\033\n' >"$T/labels"
+	ctl 0 model run "$T/m.onnx" -d sw -i "$T/in.pb" --labels "$T/labels"
+	has "$output" "  0: 1 ? 3"
 }
 
 # make_golden SHAPE Y [X]: a file with the input x, [2, 3], and what should come of it
@@ -261,6 +270,10 @@ make_golden() {
 	lacks "$output" $'\033'
 	ctl 0 model profile "$T/odd.onnx" -d sw
 	lacks "$output" $'\033'
+	ctl 0 model run "$T/odd.onnx" -d sw
+	has "$output" "?0: fp32[2,3]"
+	ctl 0 model run "$T/odd.onnx" -d sw --json
+	json '.outputs[0].name == "?0"'
 	py onnx.py model "$T/bad.onnx" x:f32:2,3 LeakyRelu,alpha=nan
 	LC_ALL=C sed -i $'s/n0/\x1b0/' "$T/bad.onnx"
 	ctl 2 model run "$T/bad.onnx" -d sw
@@ -268,6 +281,8 @@ make_golden() {
 	lacks "$stderr" $'\033'
 	LC_ALL=C sed -i $'s/\x1b0/\xff0/' "$T/odd.onnx"
 	ctl 0 model explain "$T/odd.onnx" -d sw --json
+	json '.nodes[0].name == "?0"'
+	ctl 0 model profile "$T/odd.onnx" -d sw --json
 	json '.nodes[0].name == "?0"'
 }
 
