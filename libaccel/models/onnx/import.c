@@ -212,6 +212,9 @@ int im_add_node(struct import *im, struct slice node)
 	for (i = 0; i < im->in_count; i++)
 		if (im->in[i].sequence && !(op ? takes_sequences(op) : !!function))
 			return im_fail(im, -EOPNOTSUPP, "input %u is a sequence, or nothing", i);
+	ret = op ? known_attrs(im, type, domain) : 0;
+	if (ret)
+		return ret;
 	ret = added ? add_added(im, type, domain, version) :
 	      op ? fold_op(im, op) : call_function(im, function);
 	ret = im_well_typed(im, ret);
@@ -378,6 +381,7 @@ static int add_outer_input(struct import *im, struct slice name, const char *tex
 	const struct accel_model_input *said = said_of(im, text);
 	struct accel_value v = ACCEL_VALUE_INIT;
 	bool sequence = false, optional = false;
+	int64_t onnx = 0;
 	uint32_t *values;
 	struct field f;
 	int ret;
@@ -387,11 +391,12 @@ static int add_outer_input(struct import *im, struct slice name, const char *tex
 			       text);
 	while (wire_next(&tensor, &f) > 0)
 		if (f.id == 1)
-			v.type = type_of((int64_t)f.number);
+			onnx = (int64_t)f.number;
 		else if (f.id == 2)
 			shape = f.bytes;
+	v.type = type_of(onnx);
 	if (!v.type)
-		return im_fail(im, -EOPNOTSUPP, "the type of input %s is not supported", text);
+		return no_type(im, onnx, "input %s", text);
 	if ((sequence || optional) && !said)
 		return im_fail(im, -EOPNOTSUPP,
 			       "input %s is %s: the values that it has must be said", text,
@@ -661,16 +666,6 @@ int im_read_opset(struct import *im, struct slice s)
 	return 0;
 }
 
-int find_graph(struct import *im, struct slice model, struct slice *graph)
-{
-	const char *twice;
-	int ret = wire_graph(model, graph, &twice);
-
-	if (ret)
-		return im_fail(im, ret, "%.200s: %s comes in several pieces", im->path, twice);
-	return graph->n ? 0 : im_fail(im, -EBADMSG, "%.200s: not an ONNX model", im->path);
-}
-
 int read_model(struct import *im, struct slice s)
 {
 	struct slice graph, model = s;
@@ -689,7 +684,7 @@ int read_model(struct import *im, struct slice s)
 	if (err)
 		return err;
 	if (ret)
-		return im_fail(im, -EBADMSG, "%.200s: not an ONNX model", im->path);
+		return no_model(im, model);
 	/* Without a node of the default domain its version does not matter. */
 	if (!im->opset && im->others)
 		im->opset = 24;

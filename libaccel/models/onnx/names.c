@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * What an import has found so far: the names of values, and what is wrong.
+ * Names: of the values that an import has found so far, and of the attributes that operators
+ * have; and what is wrong.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -154,4 +156,214 @@ int im_give_data(struct import *im, uint32_t index, uint32_t value, const void *
 	/* What does not fit is found here, where the operator is known. */
 	ret = im_ref(im, value, &ref);
 	return ret ? ret : bind_name(im, im->out[index], value, data);
+}
+
+/* --- attributes --------------------------------------------------------------------------- */
+
+/**
+ * struct having - operators and their attributes
+ * @ops: operators; those that are not here have no attributes
+ * @attrs: attributes of all their versions; NAME=NUMBER: nothing else is supported, although it is
+ *	what the attribute stands for if it is missing
+ */
+struct having {
+	const char *ops;
+	const char *attrs;
+};
+
+static const struct having of_onnx[] = {
+	{ "Add And Div Equal Greater Less Mul Or Pow Sub Xor", "axis broadcast" },
+	{ "AffineGrid", "align_corners" },
+	{ "ArgMax ArgMin", "axis keepdims select_last_index" },
+	{ "Attention", "is_causal kv_num_heads left_window_size=-1 q_num_heads "
+	  "qk_matmul_output_mode right_window_size=-1 scale softcap softmax_precision" },
+	{ "AveragePool", "auto_pad ceil_mode count_include_pad dilations kernel_shape pads "
+	  "strides" },
+	{ "BatchNormalization", "epsilon is_test momentum spatial training_mode" },
+	{ "Bernoulli", "dtype seed" },
+	{ "BitShift", "direction" },
+	{ "BlackmanWindow HammingWindow HannWindow", "output_datatype periodic" },
+	{ "Cast", "round_mode saturate to" },
+	{ "CastLike", "round_mode saturate" },
+	{ "Celu Elu LeakyRelu Swish ThresholdedRelu", "alpha" },
+	{ "CenterCropPad MeanVarianceNormalization Squeeze Unsqueeze", "axes" },
+	{ "Clip", "max min" },
+	{ "Col2Im", "dilations pads strides" },
+	{ "Compress Concat Flatten Gather GatherElements Hardmax LogSoftmax OneHot Scatter "
+	  "Softmax", "axis" },
+	{ "ConcatFromSequence", "axis new_axis" },
+	{ "Constant", "sparse_value value value_float value_floats value_int value_ints "
+	  "value_string value_strings" },
+	{ "ConstantOfShape", "value" },
+	{ "Conv ConvInteger QLinearConv", "auto_pad dilations group kernel_shape pads strides" },
+	{ "ConvTranspose", "auto_pad dilations group kernel_shape output_padding output_shape "
+	  "pads strides" },
+	{ "CumSum", "exclusive reverse" },
+	{ "DFT", "axis inverse onesided" },
+	{ "DeformConv", "dilations group kernel_shape offset_group pads strides" },
+	{ "DepthToSpace", "blocksize mode" },
+	{ "DequantizeLinear", "axis block_size output_dtype" },
+	{ "Dropout", "is_test ratio seed" },
+	{ "Einsum", "equation" },
+	{ "EyeLike", "dtype k" },
+	{ "GRU", "activation_alpha activation_beta activations clip direction hidden_size "
+	  "layout linear_before_reset output_sequence" },
+	{ "GatherND", "batch_dims" },
+	{ "Gelu", "approximate" },
+	{ "Gemm", "alpha beta broadcast transA transB" },
+	{ "GlobalLpPool", "p" },
+	{ "GridSample", "align_corners mode padding_mode" },
+	{ "GroupNormalization", "epsilon num_groups stash_type" },
+	{ "HardSigmoid", "alpha beta" },
+	{ "If", "else_branch then_branch" },
+	{ "InstanceNormalization", "epsilon" },
+	{ "IsInf", "detect_negative detect_positive" },
+	{ "LRN", "alpha beta bias size" },
+	{ "LSTM", "activation_alpha activation_beta activations clip direction hidden_size "
+	  "input_forget layout output_sequence" },
+	{ "LayerNormalization RMSNormalization SimplifiedLayerNormalization", "axis epsilon "
+	  "stash_type" },
+	{ "Loop SequenceMap", "body" },
+	{ "LpNormalization", "axis p" },
+	{ "LpPool", "auto_pad ceil_mode dilations kernel_shape p pads strides" },
+	{ "MaxPool", "auto_pad ceil_mode dilations kernel_shape pads storage_order strides" },
+	{ "MaxRoiPool", "pooled_shape spatial_scale" },
+	{ "MaxUnpool", "kernel_shape pads strides" },
+	{ "MelWeightMatrix", "output_datatype" },
+	{ "Mod", "fmod" },
+	{ "Multinomial", "dtype sample_size seed" },
+	{ "NegativeLogLikelihoodLoss SoftmaxCrossEntropyLoss", "ignore_index reduction" },
+	{ "NonMaxSuppression", "center_point_box" },
+	{ "Optional", "type" },
+	{ "Pad", "mode paddings pads value" },
+	{ "QuantizeLinear", "axis block_size output_dtype precision saturate" },
+	{ "RNN", "activation_alpha activation_beta activations clip direction hidden_size "
+	  "layout output_sequence" },
+	{ "RandomNormal", "dtype mean scale seed shape" },
+	{ "RandomNormalLike", "dtype mean scale seed" },
+	{ "RandomUniform", "dtype high low seed shape" },
+	{ "RandomUniformLike", "dtype high low seed" },
+	{ "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin "
+	  "ReduceProd ReduceSum ReduceSumSquare", "axes keepdims noop_with_empty_axes" },
+	{ "Reshape", "allowzero shape" },
+	{ "Resize", "antialias axes coordinate_transformation_mode cubic_coeff_a "
+	  "exclude_outside extrapolation_value keep_aspect_ratio_policy mode nearest_mode" },
+	{ "ReverseSequence", "batch_axis time_axis" },
+	{ "RoiAlign", "coordinate_transformation_mode mode output_height output_width "
+	  "sampling_ratio spatial_scale" },
+	{ "RotaryEmbedding", "interleaved num_heads rotary_embedding_dim" },
+	{ "STFT", "onesided" },
+	{ "Scan", "body directions num_scan_inputs scan_input_axes scan_input_directions "
+	  "scan_output_axes scan_output_directions" },
+	{ "ScatterElements", "axis reduction" },
+	{ "ScatterND", "reduction" },
+	{ "Selu", "alpha gamma" },
+	{ "SequenceEmpty", "dtype" },
+	{ "Shape", "end start" },
+	{ "Shrink", "bias lambd" },
+	{ "Slice", "axes ends starts" },
+	{ "SpaceToDepth", "blocksize" },
+	{ "Split", "axis num_outputs split" },
+	{ "SplitToSequence", "axis keepdims" },
+	{ "TensorScatter", "axis mode" },
+	{ "TopK", "axis k largest sorted" },
+	{ "Transpose", "perm" },
+	{ "Trilu", "upper" },
+	{ "Unique", "axis sorted" },
+	{ "Upsample", "height_scale mode scales width_scale" },
+	{ NULL, NULL }
+};
+
+static const struct having of_microsoft[] = {
+	{ "Attention QAttention", "do_rotary mask_filter_value num_heads "
+	  "past_present_share_buffer qkv_hidden_sizes rotary_embedding_dim scale unidirectional" },
+	{ "DequantizeLinear QuantizeLinear", "axis block_size output_dtype precision saturate" },
+	{ "EmbedLayerNormalization", "epsilon mask_index_type" },
+	{ "FusedConv", "activation activation_params auto_pad dilations group kernel_shape pads "
+	  "strides" },
+	{ "FusedGemm", "activation activation_alpha activation_beta activation_gamma alpha beta "
+	  "transA transB" },
+	{ "FusedMatMul", "alpha transA transB transBatchA transBatchB" },
+	{ "GatherBlockQuantized", "bits block_size gather_axis quantize_axis" },
+	{ "GroupNorm", "activation channels_last epsilon groups" },
+	{ "GroupQueryAttention", "causal do_rotary k_quant_type kv_cache_bit_width kv_num_heads "
+	  "local_window_size num_heads qk_norm_epsilon qk_output=0 rotary_interleaved scale "
+	  "sliding_window_cache=0 smooth_softmax softcap v_quant_type" },
+	{ "MatMulBnb4", "K N block_size quant_type training_mode transB" },
+	{ "MatMulNBits", "K N accuracy_level bits block_size weight_prepacked=0" },
+	{ "MultiHeadAttention", "mask_filter_value num_heads scale unidirectional" },
+	{ "QGemm", "alpha transA transB" },
+	{ "QLinearAveragePool", "auto_pad ceil_mode channels_last count_include_pad dilations "
+	  "kernel_shape pads strides" },
+	{ "QLinearConcat", "axis" },
+	{ "QLinearConv", "auto_pad channels_last dilations group kernel_shape pads strides" },
+	{ "QLinearGlobalAveragePool", "channels_last" },
+	{ "QLinearLeakyRelu QuickGelu", "alpha" },
+	{ "QLinearReduceMean", "axes keepdims" },
+	{ "QLinearSoftmax", "axis opset" },
+	{ "RotaryEmbedding", "interleaved is_packed_batching num_heads rotary_embedding_dim "
+	  "scale" },
+	{ "SkipLayerNormalization SkipSimplifiedLayerNormalization", "epsilon" },
+	{ NULL, NULL }
+};
+
+/* What follows a word in a list of them, NULL: it is not there */
+static const char *behind(const char *list, struct slice word)
+{
+	size_t n;
+
+	for (; *list; list += strspn(list, " ")) {
+		n = strcspn(list, " =");
+		if (n == word.n && !memcmp(list, word.p, n))
+			return list + n;
+		list += strcspn(list, " ");
+	}
+	return NULL;
+}
+
+/* Those that no version of the operator has, but which exporters leave */
+static bool is_left(struct slice name)
+{
+	return (name.n && *name.p == '_') || slice_is(name, "consumed_inputs") ||
+	       slice_is(name, "onnx_name");
+}
+
+/**
+ * known_attrs - refuse a node with an attribute that its operator does not have
+ * @im: import, with the node in work
+ * @type: its operator
+ * @domain: of the operator, which is built in
+ *
+ * It is misspelt, or of a version that is not known, and may change what the operator does: who
+ * passed over it would give wrong results.
+ *
+ * Return: 0, or the error that @im has.
+ */
+int known_attrs(struct import *im, struct slice type, struct slice domain)
+{
+	const struct having *h = is_default(domain) ? of_onnx : of_microsoft;
+	const char *rest;
+	int64_t only;
+	uint32_t i;
+
+	if (!im->attr_count || (h == of_microsoft && !slice_is(domain, "com.microsoft")))
+		return 0;
+	while (h->ops && !behind(h->ops, type))
+		h++;
+	for (i = 0; i < im->attr_count; i++) {
+		const struct attr *a = &im->attrs[i];
+
+		if (is_left(a->name))
+			continue;
+		rest = h->ops ? behind(h->attrs, a->name) : NULL;
+		if (!rest)
+			return im_fail(im, -EOPNOTSUPP, "attribute %.*s is not known",
+				       slice_shown(a->name), a->name.p);
+		only = *rest == '=' ? strtoll(rest + 1, NULL, 10) : a->i;
+		if (a->i != only)
+			return im_fail(im, -EOPNOTSUPP, "attribute %.*s is %" PRId64
+				       ", only %" PRId64 " is supported", slice_shown(a->name),
+				       a->name.p, a->i, only);
+	}
+	return 0;
 }

@@ -392,7 +392,11 @@ extern const struct op onnx_math[], onnx_shape[], onnx_flow[], onnx_nn[], onnx_c
 /* --- file.c, tensor.c, sparse.c --------------------------------------------------- */
 
 int map_file(struct import *im, const char *name, struct mapping **out);
+int no_model(struct import *im, struct slice file);
+int find_graph(struct import *im, struct slice model, struct slice *graph);
 uint32_t type_of(int64_t onnx);
+int no_type(struct import *im, int64_t onnx, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 int tensor_read(struct import *im, struct slice s, struct tensor *t);
 int tensor_add(struct import *im, struct tensor *t, uint32_t *value);
 int tensor_grows(struct import *im, struct slice name, uint64_t bytes);
@@ -477,13 +481,13 @@ int add_added(struct import *im, struct slice name, struct slice domain, uint32_
 
 /* --- import.c ----------------------------------------------------------------------- */
 
-int find_graph(struct import *im, struct slice model, struct slice *graph);
 int read_model(struct import *im, struct slice s);
 int read_graph(struct import *im, struct slice graph);
 struct name *im_name(const struct import *im, struct slice s);
 bool has_name(const struct import *im, struct slice s);
 int bind_name(struct import *im, struct slice s, uint32_t value, const void *data);
 void free_names(struct import *im);
+int known_attrs(struct import *im, struct slice type, struct slice domain);
 const struct name *im_look_up(struct import *im, struct slice s);
 int im_add_initializer(struct import *im, struct slice s);
 int im_add_sparse(struct import *im, struct slice s);

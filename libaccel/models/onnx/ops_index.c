@@ -272,8 +272,10 @@ static int eye_like(struct import *im, uint32_t arg)
 	if (ret)
 		return ret;
 	type = im_attr(im, "dtype", ATTR_INT) ? type_of(im_int(im, "dtype", 0)) : im->in[0].type;
-	if (im->in[0].rank != 2 || !type)
-		return im_fail(im, -EBADMSG, "no matrix, or of no type that is known");
+	if (!type)
+		return no_type(im, im_int(im, "dtype", 0), "dtype");
+	if (im->in[0].rank != 2)
+		return im_fail(im, -EBADMSG, "no matrix");
 	on = v_binary(im, ACCEL_BINARY_SUB, v_iota_along(im, a, 1), v_iota_along(im, a, 0));
 	on = v_binary(im, ACCEL_BINARY_EQ, on, v_ints(im, 1, &k));
 	return v_give(im, 0, v_cast(im, on, type));

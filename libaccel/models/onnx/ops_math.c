@@ -259,8 +259,7 @@ static int cast(struct import *im, uint32_t like)
 		return ret;
 	type = like ? im->in[1].type : type_of(im_int(im, "to", 0));
 	if (!type)
-		return im_fail(im, -EOPNOTSUPP, "type %lld is not supported",
-			       (long long)im_int(im, "to", 0));
+		return no_type(im, im_int(im, "to", 0), "to");
 	out = im->in[0].value;
 	if (type != im->in[0].type)
 		ret = tensor_bytes(im, &im->in[0], &out);

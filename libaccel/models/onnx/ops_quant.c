@@ -266,9 +266,14 @@ static void take_scaled(const struct import *im, uint32_t at, struct scaled *s)
 		s->zero = im->in[at + 1];
 }
 
-/* The axis and blocks of QuantizeLinear and DequantizeLinear */
-static int take_axis(struct import *im, struct scaled *s)
+/* The axis, blocks and type (0: none is said) of QuantizeLinear and DequantizeLinear */
+static int take_axis(struct import *im, struct scaled *s, uint32_t *type)
 {
+	const int64_t onnx = im_int(im, "output_dtype", 0);
+
+	*type = type_of(onnx);
+	if (onnx && !*type)
+		return no_type(im, onnx, "output_dtype");
 	take_scaled(im, 1, s);
 	s->axis = im_int(im, "axis", 1);
 	s->block = im_int(im, "block_size", 0);
@@ -284,11 +289,9 @@ static int dequantize_linear(struct import *im, uint32_t arg)
 	int ret = im_need(im, 2);
 
 	(void)arg;
-	if (!ret)
-		ret = take_axis(im, &s);
+	ret = ret ? ret : take_axis(im, &s, &type);
 	ret = ret ? ret : dequantize(im, &im->in[0], &s, &out);
 	ret = ret ? ret : halves_note(im, &im->in[0], &s, out);
-	type = type_of(im_int(im, "output_dtype", 0));
 	if (!ret && type)
 		ret = im_cast(im, out, type, &out);
 	return ret ? ret : im_give(im, 0, out);
@@ -296,19 +299,15 @@ static int dequantize_linear(struct import *im, uint32_t arg)
 
 static int quantize_linear(struct import *im, uint32_t arg)
 {
-	uint32_t out, type = type_of(im_int(im, "output_dtype", 0));
+	uint32_t out, type;
 	struct scaled s;
 	int ret = im_need(im, 2);
 
 	(void)arg;
-	if (!ret)
-		ret = take_axis(im, &s);
+	ret = ret ? ret : take_axis(im, &s, &type);
 	if (ret)
 		return ret;
-	if (s.zero.here)
-		type = s.zero.type;
-	else if (!type)
-		type = ACCEL_U8;
+	type = s.zero.here ? s.zero.type : type ? type : ACCEL_U8;
 	if (type_is_real(type) || accel_type_bits(type) > 16)
 		return im_fail(im, -EOPNOTSUPP, "into %s", accel_type_name(type));
 	ret = quantize(im, &im->in[0], &s, type, &out);

@@ -66,8 +66,7 @@ static int read_random(struct import *im, struct random *r, uint32_t type)
 
 	*r = (struct random) { .type = dtype ? type_of(dtype) : type, .b = 1, .count = 1 };
 	if (!r->type)
-		return im_fail(im, -EOPNOTSUPP, "its dtype %lld is not supported",
-			       (long long)dtype);
+		return no_type(im, dtype, "dtype");
 	if (seed && !(fabsf(seed->f) < 0x1p62f))
 		return im_fail(im, -EBADMSG, "its seed is no number");
 	r->seeded = seed;

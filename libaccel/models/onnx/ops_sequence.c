@@ -179,7 +179,7 @@ static int empty(struct import *im, uint32_t arg)
 
 	(void)arg;
 	if (!type)
-		return im_fail(im, -EOPNOTSUPP, "its dtype %" PRId64 " is not supported", dtype);
+		return no_type(im, dtype, "dtype");
 	s = create(im, type, 0);
 	return s ? give(im, s) : im->error.code;
 }

@@ -24,7 +24,7 @@ static int window(struct import *im, uint32_t kind)
 	if (ret)
 		return ret;
 	if (!type)
-		return im_fail(im, -EOPNOTSUPP, "its output_datatype is not known");
+		return no_type(im, im_int(im, "output_datatype", 0), "output_datatype");
 	size = v_cast(im, v_in(im, 0), ACCEL_HOST_S64);
 	x = v_cast(im, v_iota(im, size), ACCEL_HOST_F64);
 	if (!im_int(im, "periodic", 1))
@@ -403,7 +403,7 @@ static int mel_weights(struct import *im, uint32_t arg)
 		return ret;
 	type = type_of(im_int(im, "output_datatype", ONNX_FLOAT));
 	if (!type)
-		return im_fail(im, -EOPNOTSUPP, "its output_datatype is not known");
+		return no_type(im, im_int(im, "output_datatype", 0), "output_datatype");
 	bands = lone(im, v_in(im, 0));
 	bins = column(im, v_iota(im, bins_of(im, lone(im, v_in(im, 1)), true)));
 	bins = v_cast(im, bins, ACCEL_HOST_F64);

@@ -5,6 +5,8 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,6 +31,26 @@ uint32_t type_of(int64_t onnx)
 	};
 
 	return onnx >= 0 && onnx < (int64_t)ARRAY_SIZE(types) ? types[onnx] : 0;
+}
+
+/* Refuse a type, which has a name, of what the format says */
+int no_type(struct import *im, int64_t onnx, const char *fmt, ...)
+{
+	static const char *const names[] = {
+		"UNDEFINED", "FLOAT", "UINT8", "INT8", "UINT16", "INT16", "INT32", "INT64", "STRING",
+		"BOOL", "FLOAT16", "DOUBLE", "UINT32", "UINT64", "COMPLEX64", "COMPLEX128",
+		"BFLOAT16", "FLOAT8E4M3FN", "FLOAT8E4M3FNUZ", "FLOAT8E5M2", "FLOAT8E5M2FNUZ",
+		"UINT4", "INT4", "FLOAT4E2M1", "FLOAT8E8M0", "UINT2", "INT2",
+	};
+	char what[128];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(what, sizeof(what), fmt, ap);
+	va_end(ap);
+	if (onnx >= 0 && onnx < (int64_t)ARRAY_SIZE(names))
+		return im_fail(im, -EOPNOTSUPP, "%s: type %s is not supported", what, names[onnx]);
+	return im_fail(im, -EOPNOTSUPP, "%s: type %" PRId64 " is not supported", what, onnx);
 }
 
 /**
@@ -253,8 +275,7 @@ int tensor_read(struct import *im, struct slice s, struct tensor *t)
 			       t->name.p);
 	t->type = type_of(raw.onnx);
 	if (!t->type)
-		return im_fail(im, -EOPNOTSUPP, "%.*s: type %" PRId64 " is not supported",
-			       slice_shown(t->name), t->name.p, raw.onnx);
+		return no_type(im, raw.onnx, "%.*s", slice_shown(t->name), t->name.p);
 	t->count = 1;
 	for (i = 0; i < t->rank; i++)
 		if (t->dims[i] < 0 ||

@@ -39,8 +39,7 @@ static int find_model(struct import *im, struct slice *model, struct slice *grap
 
 	*model = (struct slice) { im->maps->data, im->maps->bytes };
 	ret = find_graph(im, *model, graph);
-	return ret || (is_message(*model) && is_message(*graph)) ? ret :
-	       im_fail(im, -EBADMSG, "%.200s: not an ONNX model", im->path);
+	return ret || (is_message(*model) && is_message(*graph)) ? ret : no_model(im, *model);
 }
 
 /* What is read, the file itself only if @itself, does not go: it would be of no use then. */

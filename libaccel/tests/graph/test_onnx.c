@@ -151,9 +151,12 @@ static void test_right(void **arg)
 /* Whatever is missing at the end, it is refused or a model, and nothing is read beyond. */
 static void test_truncated(void **arg)
 {
+	/* Bytes behind the graph: the version of the operators */
+	enum { OPSET = 4 };
 	struct bytes g = { .n = 0 }, m, cut;
 	struct accel_model *model_out;
 	struct accel_error e;
+	char said[100];
 
 	(void)arg;
 	put_right(&g, false);
@@ -163,6 +166,14 @@ static void test_truncated(void **arg)
 		if (!open_bytes(&cut, &e, &model_out))
 			fail_msg("%zu bytes are a model", cut.n);
 		assert_int_not_equal(e.code, 0);
+	}
+	/* The graph's length is there, and a part of the graph. */
+	for (cut.n = m.n - OPSET - g.n; cut.n < m.n - OPSET; cut.n++) {
+		open_bytes(&cut, &e, &model_out);
+		snprintf(said, sizeof(said), ": ends within its field graph, at byte %zu of %zu",
+			 cut.n, m.n - OPSET);
+		if (!strstr(e.text, said))
+			fail_msg("%s; should be %s", e.text, said);
 	}
 	/* And whatever byte is another */
 	for (cut = m; cut.n;) {
@@ -240,7 +251,13 @@ static void test_tensors(void **arg)
 	refused(&g, -EBADMSG, "numbers are missing");
 	t = tensor("w", 8, 2, DIMS(2, 3), weights, sizeof(weights));
 	g = with_weights(&t);
-	refused(&g, -EOPNOTSUPP, "type 8");
+	refused(&g, -EOPNOTSUPP, "w: type STRING is not supported");
+	t = tensor("w", 17, 2, DIMS(2, 3), weights, sizeof(weights));
+	g = with_weights(&t);
+	refused(&g, -EOPNOTSUPP, "w: type FLOAT8E4M3FN is not supported");
+	t = tensor("w", 99, 2, DIMS(2, 3), weights, sizeof(weights));
+	g = with_weights(&t);
+	refused(&g, -EOPNOTSUPP, "w: type 99 is not supported");
 	t = tensor("w", 1, 2, DIMS(3, 2), weights, sizeof(weights));
 	g = with_weights(&t);
 	refused(&g, -EINVAL, "node y (MatMul): gemm.");
@@ -259,6 +276,9 @@ static void test_graphs(void **arg)
 	put_value(&g, 11, "x", 1, 2, 2);
 	put_value(&g, 12, "q", 1, 2, 2);
 	refused(&g, -EBADMSG, "node p (Add): its input q is not there");
+	g.n = 0;
+	put_value(&g, 11, "x", 23, 2, 2);
+	refused(&g, -EOPNOTSUPP, "input x: type FLOAT4E2M1 is not supported");
 	g.n = 0;
 	put_node(&g, "Relu", "y", "x", NULL, NULL);
 	put_node(&g, "Relu", "y", "x", NULL, NULL);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Small models of every kind: each opens, and libFuzzer goes on from them, where it is there.
+ * Small models of every kind: each opens, and libFuzzer goes on from them, where it is there. What
+ * is another file, or has an attribute too many, does not.
  *
  * "test_onnx_fuzz --seeds DIRECTORY" writes them.
  */
@@ -11,6 +12,8 @@
 #include "libaccel/graph/file.h"
 #include "addedops.h"
 #include "onnxwrite.h"
+
+#define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 
 /*
  * Nodes "operator inputs > outputs attribute=number,...", one after the other; "-" is no input,
@@ -251,17 +254,22 @@ static struct bytes make_seed(const char *text)
 	return model(&g, 18);
 }
 
-static int write_seed(const char *folder, size_t index, const struct bytes *m)
+static int write_bytes(const char *path, const struct bytes *m)
 {
-	char path[4096];
-	FILE *f;
+	FILE *f = fopen(path, "wb");
 
-	snprintf(path, sizeof(path), "%s/seed-%03zu", folder, index);
-	f = fopen(path, "wb");
-	if (f && fwrite(m->p, m->n, 1, f) == 1 && !fclose(f))
+	if (f && fwrite(m->p, 1, m->n, f) == m->n && !fclose(f))
 		return 0;
 	perror(path);
 	return 1;
+}
+
+static int write_seed(const char *folder, size_t index, const struct bytes *m)
+{
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/seed-%03zu", folder, index);
+	return write_bytes(path, m);
 }
 
 /* The last of them has a graph in two pieces. */
@@ -367,6 +375,96 @@ static void test_seeds(void **arg)
 	assert_int_equal(bad, 0);
 }
 
+/* A file that is a model, or one that is refused with these words */
+static void opens(const struct bytes *file, const char *words)
+{
+	struct accel_model_opts opts = ACCEL_MODEL_OPTS_INIT;
+	struct accel_error e = ACCEL_ERROR_INIT;
+	struct accel_model *m = NULL;
+	char path[128];
+	int ret;
+
+	snprintf(path, sizeof(path), "%s.programs/m.onnx", folder);
+	assert_int_equal(write_bytes(path, file), 0);
+	opts.operators = added_ops();
+	ret = accel_model_open_opts(path, &opts, &e, &m);
+	accel_operators_unref(opts.operators);
+	unlink(path);
+	accel_model_close(m);
+	if (!ret != !words || (words && !strstr(e.text, words)))
+		fail_msg("%d: %s; should be: %s", ret, e.text, words ? words : "a model");
+}
+
+/* What is no model, but another kind of file, is called that. */
+static void test_kinds(void **arg)
+{
+#define KIND(begin, kind)	{ begin, sizeof(begin) - 1, kind }
+	static const struct {
+		const char *begin;
+		size_t n;
+		const char *words;
+	} kinds[] = {
+		KIND("", ": not an ONNX model, the file is empty"),
+		KIND("PK\3\4\24\0", ": not an ONNX model, it is a ZIP archive"),
+		KIND("GGUF\3\0\0\0", "GGUF"),
+		KIND("\x7b\1\0\0\0\0\0\0{\"a\":{}}", ", it is safetensors"),
+		KIND("version https://git-lfs.github.com/spec/v1\noid sha256:0",
+		     ", it is a pointer of git-lfs to the model"),
+		KIND("{\"model_type\": \"bert\"}", ", it is JSON"),
+		KIND("<!DOCTYPE html>\n", ", it is HTML or XML"),
+		KIND("\x1f\x8b\x08\0", ", it is compressed by gzip"),
+		KIND("#!/bin/sh\nexit 1\n", ", it is text"),
+		/* A version and a producer, and another model's field */
+		KIND("\x08\x08\x12\1x", ": not an ONNX model, it has no graph"),
+		KIND("\x08\x08\x4a\1x", ": not an ONNX model"),
+	};
+	struct bytes file;
+	uint32_t i;
+
+	(void)arg;
+	for (i = 0; i < COUNT(kinds); i++) {
+		memcpy(file.p, kinds[i].begin, kinds[i].n);
+		file.n = kinds[i].n;
+		opens(&file, kinds[i].words);
+	}
+}
+
+/* Nor does a node have attributes that its operator has not, but for what exporters leave. */
+static void test_attributes(void **arg)
+{
+	static const struct {
+		const char *nodes, *words;
+	} cases[] = {
+		{ "Flatten x > y axes=1", "node y (Flatten): attribute axes is not known" },
+		{ "Flatten x > y axi=1", "attribute axi is not known" },
+		{ "BatchNormalization x g g g g > y epsilonn=0.5", "attribute epsilonn is not known" },
+		{ "Abs x > y axis=1", "node y (Abs): attribute axis is not known" },
+		{ "ms.BiasGelu x g > y axis=1", "node y (BiasGelu): attribute axis is not known" },
+		{ "ms.FusedMatMul x w > y transC=1", "attribute transC is not known" },
+		/* Of a newer version, where it changes something, and where it does not */
+		{ "Unsqueeze x l > i; Attention i i i > y left_window_size=2",
+		  "attribute left_window_size is 2, only -1 is supported" },
+		{ "Unsqueeze x l > i; Attention i i i > y left_window_size=-1", NULL },
+		{ "BatchNormalization x g g g g > y epsilon=0.5 spatial=1", NULL },
+		{ "Abs x > y consumed_inputs=0,0 __note=1 onnx_name=1", NULL },
+		{ "Dropout x > y seed=1", NULL },
+		/* Not taken for one that is missing */
+		{ "QuantizeLinear x f > y output_dtype=17",
+		  "output_dtype: type FLOAT8E4M3FN is not supported" },
+		{ "Cast x > y to=8", "node y (Cast): to: type STRING is not supported" },
+		/* Of what users add, nothing is known. */
+		{ "own.Sum x > y whatever=1", NULL },
+	};
+	struct bytes m;
+	uint32_t i;
+
+	(void)arg;
+	for (i = 0; i < COUNT(cases); i++) {
+		m = make_seed(cases[i].nodes);
+		opens(&m, cases[i].words);
+	}
+}
+
 /* libFuzzer, from a program beside the folder of this one, in @below */
 static void run_fuzzer(const char *below, uint32_t longest)
 {
@@ -430,6 +528,8 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_seeds, bed_setup, bed_teardown),
+		cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_attributes),
 		cmocka_unit_test(test_fuzzer),
 		cmocka_unit_test(test_program_fuzzer),
 	};

@@ -523,7 +523,8 @@ static struct runner start_recurrent(struct bed *bed, const struct recurrent *r,
 
 	attr_int(&n, "hidden_size", 4);
 	attr_int(&n, "layout", r->layout);
-	attr_int(&n, "linear_before_reset", 1);
+	if (r->gates == 3)
+		attr_int(&n, "linear_before_reset", 1);
 	attr_text(&n, "direction", r->direction);
 	add_op(t, &n);
 	put_name(&t->g, 12, "y");

@@ -63,7 +63,10 @@ digits=$BATS_TEST_DIRNAME/../../../examples/digits
 	ctl 1 model check "$BATS_TEST_TMPDIR/cut"
 	has "$stderr" "the file ends before its data"
 	ctl 1 model info "$digits/digits.golden.npz"
-	has "$stderr" "not an ONNX model"
+	has "$stderr" "digits.golden.npz: not an ONNX model, it is a ZIP archive"
+	head -c 100000 "$digits/digits.onnx" >"$BATS_TEST_TMPDIR/cut.onnx"
+	ctl 1 model info "$BATS_TEST_TMPDIR/cut.onnx"
+	[[ $stderr =~ "cut.onnx: ends within its field graph, at byte 100000 of 31"[0-9]* ]]
 	ctl 2 model info
 	ctl 1 model run "$digits/digits.onnx" -d sw --golden "$digits/digits.onnx"
 	has "$stderr" "not an array of .npy, .npz"
