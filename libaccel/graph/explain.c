@@ -264,7 +264,7 @@ static void json_values(FILE *f, const struct net *net, const struct node *node,
 static void json(FILE *f, const struct net *net)
 {
 	static const char *const codes[] = { "tuned", "reference", "host" };
-	uint64_t macs[ACCEL_CODE_COUNT] = { 0 };
+	uint64_t macs[ACCEL_CODE_COUNT] = { 0 }, estimate[ACCEL_CODE_COUNT] = { 0 };
 	uint32_t nodes[ACCEL_CODE_COUNT] = { 0 };
 	uint32_t i, k;
 	bool any;
@@ -279,9 +279,11 @@ static void json(FILE *f, const struct net *net)
 	for (i = 0; i < net->order_count; i++) {
 		const struct node *node = &net->nodes[net->order[i]];
 		const struct accel_candidate c = chosen(node);
+		const enum accel_code code = code_of(node, &c);
 
-		nodes[code_of(node, &c)]++;
-		macs[code_of(node, &c)] += node->info.macs;
+		nodes[code]++;
+		macs[code] += node->info.macs;
+		estimate[code] += node->info.estimate_ns;
 		fprintf(f, "%s\n{\"name\":", i ? "," : "");
 		quote(f, label(node));
 		fprintf(f, ",\"op\":\"%s\",\"function\":\"%s\",\"engine\":\"%s\",\"algorithm\":",
@@ -307,9 +309,15 @@ static void json(FILE *f, const struct net *net)
 		fprintf(f, "]}");
 	}
 	fprintf(f, "],\"code\":{");
-	for (i = 0; i < ACCEL_CODE_COUNT; i++)
-		fprintf(f, "%s\"%s\":{\"nodes\":%u,\"macs\":%" PRIu64 "}", i ? "," : "",
-			codes[i], nodes[i], macs[i]);
+	for (i = 0; i < ACCEL_CODE_COUNT; i++) {
+		fprintf(f, "%s\"%s\":{\"nodes\":%u,\"macs\":%" PRIu64, i ? "," : "", codes[i],
+			nodes[i], macs[i]);
+		/* Nothing models the CPU; 0 would say that it takes no time. */
+		if (i == ACCEL_CODE_HOST && nodes[i])
+			fprintf(f, ",\"estimate_ns\":null}");
+		else
+			fprintf(f, ",\"estimate_ns\":%" PRIu64 "}", estimate[i]);
+	}
 	fprintf(f, "}}\n");
 }
 

@@ -46,7 +46,9 @@ digits=$BATS_TEST_DIRNAME/../../../examples/digits
 
 @test "explain and profile name every node" {
 	ctl 0 model explain "$digits/digits.onnx" -d sw --json
-	json '.schema == "accel.graph/1" and (.nodes | length) > 10 and .arena_bytes >= .arena_bound'
+	json '.schema == "accel.graph/1" and (.nodes | length) > 10 and .arena_bytes >= .arena_bound' \
+		'.code.tuned.macs == .macs and .code.tuned.estimate_ns > 0 and .code.host == {nodes: 0, macs: 0, estimate_ns: 0}' \
+		'(.code.tuned.estimate_ns + .code.reference.estimate_ns) == ([.nodes[].estimate_ns] | add)'
 	ctl 0 model explain "$digits/digits.onnx" -d sw --format dot
 	has "$output" "digraph"
 	ctl 0 model profile "$digits/digits.onnx" -d sw --json
