@@ -55,7 +55,7 @@ static const char *kind_of(struct slice file)
 		BEGINS(0, "PK\3\4", "a ZIP archive"), BEGINS(0, "\x1f\x8b", "compressed by gzip"),
 		BEGINS(0, "GGUF", "GGUF"), BEGINS(4, "ORTM", "of ONNX Runtime's own format"),
 		BEGINS(4, "TFL3", "of TensorFlow Lite"), BEGINS(0, "\x89HDF", "HDF5"),
-		BEGINS(5, "\0\0\0{\"", "safetensors"), BEGINS(0, "\x7f" "ELF", "a program"),
+		BEGINS(5, "\0\0\0{\"", "safetensors"), BEGINS(0, "\177ELF", "a program"),
 		BEGINS(0, "<", "HTML or XML"), BEGINS(0, "{", "JSON"),
 	};
 	size_t i;

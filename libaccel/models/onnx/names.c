@@ -162,7 +162,7 @@ int im_give_data(struct import *im, uint32_t index, uint32_t value, const void *
 
 /**
  * struct having - operators and their attributes
- * @ops: operators; those that are not here have no attributes
+ * @ops: operators, which may be in several of these, or in none if they have no attributes
  * @attrs: attributes of all their versions; NAME=NUMBER: nothing else is supported, although it is
  *	what the attribute stands for if it is missing
  */
@@ -175,10 +175,11 @@ static const struct having of_onnx[] = {
 	{ "Add And Div Equal Greater Less Mul Or Pow Sub Xor", "axis broadcast" },
 	{ "AffineGrid", "align_corners" },
 	{ "ArgMax ArgMin", "axis keepdims select_last_index" },
-	{ "Attention", "is_causal kv_num_heads left_window_size=-1 q_num_heads "
-	  "qk_matmul_output_mode right_window_size=-1 scale softcap softmax_precision" },
-	{ "AveragePool", "auto_pad ceil_mode count_include_pad dilations kernel_shape pads "
-	  "strides" },
+	{ "Attention", "is_causal kv_num_heads left_window_size=-1 q_num_heads" },
+	{ "Attention", "qk_matmul_output_mode right_window_size=-1 scale softcap" },
+	{ "Attention", "softmax_precision" },
+	{ "AveragePool", "auto_pad ceil_mode count_include_pad dilations kernel_shape pads" },
+	{ "AveragePool", "strides" },
 	{ "BatchNormalization", "epsilon is_test momentum spatial training_mode" },
 	{ "Bernoulli", "dtype seed" },
 	{ "BitShift", "direction" },
@@ -189,15 +190,15 @@ static const struct having of_onnx[] = {
 	{ "CenterCropPad MeanVarianceNormalization Squeeze Unsqueeze", "axes" },
 	{ "Clip", "max min" },
 	{ "Col2Im", "dilations pads strides" },
-	{ "Compress Concat Flatten Gather GatherElements Hardmax LogSoftmax OneHot Scatter "
-	  "Softmax", "axis" },
+	{ "Compress Concat Flatten Gather GatherElements Hardmax", "axis" },
+	{ "LogSoftmax OneHot Scatter Softmax", "axis" },
 	{ "ConcatFromSequence", "axis new_axis" },
-	{ "Constant", "sparse_value value value_float value_floats value_int value_ints "
-	  "value_string value_strings" },
+	{ "Constant", "sparse_value value value_float value_floats value_int value_ints" },
+	{ "Constant", "value_string value_strings" },
 	{ "ConstantOfShape", "value" },
 	{ "Conv ConvInteger QLinearConv", "auto_pad dilations group kernel_shape pads strides" },
-	{ "ConvTranspose", "auto_pad dilations group kernel_shape output_padding output_shape "
-	  "pads strides" },
+	{ "ConvTranspose", "auto_pad dilations group kernel_shape output_padding output_shape" },
+	{ "ConvTranspose", "pads strides" },
 	{ "CumSum", "exclusive reverse" },
 	{ "DFT", "axis inverse onesided" },
 	{ "DeformConv", "dilations group kernel_shape offset_group pads strides" },
@@ -206,8 +207,9 @@ static const struct having of_onnx[] = {
 	{ "Dropout", "is_test ratio seed" },
 	{ "Einsum", "equation" },
 	{ "EyeLike", "dtype k" },
-	{ "GRU", "activation_alpha activation_beta activations clip direction hidden_size "
-	  "layout linear_before_reset output_sequence" },
+	{ "GRU", "linear_before_reset" },
+	{ "GRU LSTM RNN", "activation_alpha activation_beta activations clip direction" },
+	{ "GRU LSTM RNN", "hidden_size layout output_sequence" },
 	{ "GatherND", "batch_dims" },
 	{ "Gelu", "approximate" },
 	{ "Gemm", "alpha beta broadcast transA transB" },
@@ -219,10 +221,9 @@ static const struct having of_onnx[] = {
 	{ "InstanceNormalization", "epsilon" },
 	{ "IsInf", "detect_negative detect_positive" },
 	{ "LRN", "alpha beta bias size" },
-	{ "LSTM", "activation_alpha activation_beta activations clip direction hidden_size "
-	  "input_forget layout output_sequence" },
-	{ "LayerNormalization RMSNormalization SimplifiedLayerNormalization", "axis epsilon "
-	  "stash_type" },
+	{ "LSTM", "input_forget" },
+	{ "LayerNormalization RMSNormalization", "axis epsilon stash_type" },
+	{ "SimplifiedLayerNormalization", "axis epsilon stash_type" },
 	{ "Loop SequenceMap", "body" },
 	{ "LpNormalization", "axis p" },
 	{ "LpPool", "auto_pad ceil_mode dilations kernel_shape p pads strides" },
@@ -237,24 +238,25 @@ static const struct having of_onnx[] = {
 	{ "Optional", "type" },
 	{ "Pad", "mode paddings pads value" },
 	{ "QuantizeLinear", "axis block_size output_dtype precision saturate" },
-	{ "RNN", "activation_alpha activation_beta activations clip direction hidden_size "
-	  "layout output_sequence" },
 	{ "RandomNormal", "dtype mean scale seed shape" },
 	{ "RandomNormalLike", "dtype mean scale seed" },
 	{ "RandomUniform", "dtype high low seed shape" },
 	{ "RandomUniformLike", "dtype high low seed" },
-	{ "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin "
-	  "ReduceProd ReduceSum ReduceSumSquare", "axes keepdims noop_with_empty_axes" },
+	{ "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax", "axes keepdims" },
+	{ "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax", "noop_with_empty_axes" },
+	{ "ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare", "axes keepdims" },
+	{ "ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare", "noop_with_empty_axes" },
 	{ "Reshape", "allowzero shape" },
-	{ "Resize", "antialias axes coordinate_transformation_mode cubic_coeff_a "
-	  "exclude_outside extrapolation_value keep_aspect_ratio_policy mode nearest_mode" },
+	{ "Resize", "antialias axes coordinate_transformation_mode cubic_coeff_a" },
+	{ "Resize", "exclude_outside extrapolation_value keep_aspect_ratio_policy mode" },
+	{ "Resize", "nearest_mode" },
 	{ "ReverseSequence", "batch_axis time_axis" },
-	{ "RoiAlign", "coordinate_transformation_mode mode output_height output_width "
-	  "sampling_ratio spatial_scale" },
+	{ "RoiAlign", "coordinate_transformation_mode mode output_height output_width" },
+	{ "RoiAlign", "sampling_ratio spatial_scale" },
 	{ "RotaryEmbedding", "interleaved num_heads rotary_embedding_dim" },
 	{ "STFT", "onesided" },
-	{ "Scan", "body directions num_scan_inputs scan_input_axes scan_input_directions "
-	  "scan_output_axes scan_output_directions" },
+	{ "Scan", "body directions num_scan_inputs scan_input_axes scan_input_directions" },
+	{ "Scan", "scan_output_axes scan_output_directions" },
 	{ "ScatterElements", "axis reduction" },
 	{ "ScatterND", "reduction" },
 	{ "Selu", "alpha gamma" },
@@ -275,34 +277,36 @@ static const struct having of_onnx[] = {
 };
 
 static const struct having of_microsoft[] = {
-	{ "Attention QAttention", "do_rotary mask_filter_value num_heads "
-	  "past_present_share_buffer qkv_hidden_sizes rotary_embedding_dim scale unidirectional" },
+	{ "Attention QAttention", "do_rotary mask_filter_value num_heads" },
+	{ "Attention QAttention", "past_present_share_buffer qkv_hidden_sizes" },
+	{ "Attention QAttention", "rotary_embedding_dim scale unidirectional" },
 	{ "DequantizeLinear QuantizeLinear", "axis block_size output_dtype precision saturate" },
 	{ "EmbedLayerNormalization", "epsilon mask_index_type" },
-	{ "FusedConv", "activation activation_params auto_pad dilations group kernel_shape pads "
-	  "strides" },
-	{ "FusedGemm", "activation activation_alpha activation_beta activation_gamma alpha beta "
-	  "transA transB" },
+	{ "FusedConv", "activation activation_params auto_pad dilations group kernel_shape" },
+	{ "FusedConv", "pads strides" },
+	{ "FusedGemm", "activation activation_alpha activation_beta activation_gamma alpha" },
+	{ "FusedGemm", "beta transA transB" },
 	{ "FusedMatMul", "alpha transA transB transBatchA transBatchB" },
 	{ "GatherBlockQuantized", "bits block_size gather_axis quantize_axis" },
 	{ "GroupNorm", "activation channels_last epsilon groups" },
-	{ "GroupQueryAttention", "causal do_rotary k_quant_type kv_cache_bit_width kv_num_heads "
-	  "local_window_size num_heads qk_norm_epsilon qk_output=0 rotary_interleaved scale "
-	  "sliding_window_cache=0 smooth_softmax softcap v_quant_type" },
+	{ "GroupQueryAttention", "causal do_rotary k_quant_type kv_cache_bit_width" },
+	{ "GroupQueryAttention", "kv_num_heads local_window_size num_heads qk_norm_epsilon" },
+	{ "GroupQueryAttention", "qk_output=0 rotary_interleaved scale sliding_window_cache=0" },
+	{ "GroupQueryAttention", "smooth_softmax softcap v_quant_type" },
 	{ "MatMulBnb4", "K N block_size quant_type training_mode transB" },
 	{ "MatMulNBits", "K N accuracy_level bits block_size weight_prepacked=0" },
 	{ "MultiHeadAttention", "mask_filter_value num_heads scale unidirectional" },
 	{ "QGemm", "alpha transA transB" },
-	{ "QLinearAveragePool", "auto_pad ceil_mode channels_last count_include_pad dilations "
-	  "kernel_shape pads strides" },
+	{ "QLinearAveragePool", "auto_pad ceil_mode channels_last count_include_pad dilations" },
+	{ "QLinearAveragePool", "kernel_shape pads strides" },
 	{ "QLinearConcat", "axis" },
 	{ "QLinearConv", "auto_pad channels_last dilations group kernel_shape pads strides" },
 	{ "QLinearGlobalAveragePool", "channels_last" },
 	{ "QLinearLeakyRelu QuickGelu", "alpha" },
 	{ "QLinearReduceMean", "axes keepdims" },
 	{ "QLinearSoftmax", "axis opset" },
-	{ "RotaryEmbedding", "interleaved is_packed_batching num_heads rotary_embedding_dim "
-	  "scale" },
+	{ "RotaryEmbedding", "interleaved is_packed_batching num_heads rotary_embedding_dim" },
+	{ "RotaryEmbedding", "scale" },
 	{ "SkipLayerNormalization SkipSimplifiedLayerNormalization", "epsilon" },
 	{ NULL, NULL }
 };
@@ -341,21 +345,20 @@ static bool is_left(struct slice name)
  */
 int known_attrs(struct import *im, struct slice type, struct slice domain)
 {
-	const struct having *h = is_default(domain) ? of_onnx : of_microsoft;
+	const struct having *list = is_default(domain) ? of_onnx : of_microsoft, *h;
 	const char *rest;
 	int64_t only;
 	uint32_t i;
 
-	if (!im->attr_count || (h == of_microsoft && !slice_is(domain, "com.microsoft")))
+	if (list == of_microsoft && !slice_is(domain, "com.microsoft"))
 		return 0;
-	while (h->ops && !behind(h->ops, type))
-		h++;
 	for (i = 0; i < im->attr_count; i++) {
 		const struct attr *a = &im->attrs[i];
 
 		if (is_left(a->name))
 			continue;
-		rest = h->ops ? behind(h->attrs, a->name) : NULL;
+		for (h = list, rest = NULL; h->ops && !rest; h++)
+			rest = behind(h->ops, type) ? behind(h->attrs, a->name) : NULL;
 		if (!rest)
 			return im_fail(im, -EOPNOTSUPP, "attribute %.*s is not known",
 				       slice_shown(a->name), a->name.p);

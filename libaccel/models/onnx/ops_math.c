@@ -232,27 +232,23 @@ static int where(struct import *im, uint32_t arg)
 	return ret ? ret : im_give(im, 0, out);
 }
 
-/* Rows of half bytes that do not end at a byte, where a dimension with a name has any size */
-static bool is_ragged(const struct import *im, const struct ref *ref, uint32_t type)
+static bool is_half(uint32_t type)
 {
-	return (type == ACCEL_S4 || type == ACCEL_U4) && ref->rank &&
-	       ref->dims[ref->rank - 1] % 2 &&
-	       !accel_graph_varies(im->model->graph, ref->value, ref->rank - 1);
+	return type == ACCEL_S4 || type == ACCEL_U4;
 }
 
-static bool is_input(const struct import *im, uint32_t value)
+/* Rows of half bytes that do not end at a byte, where a dimension with a name has any size */
+static bool is_ragged(const struct import *im, const struct ref *ref)
 {
-	uint32_t i;
-
-	for (i = 0; i < im->name_size; i++)
-		if (im->names[i].text && im->names[i].input && im->names[i].value == value)
-			return true;
-	return false;
+	return ref->rank > 1 && ref->dims[ref->rank - 1] % 2 &&
+	       !accel_graph_varies(im->model->graph, ref->value, ref->rank - 1);
 }
 
 static int cast(struct import *im, uint32_t like)
 {
-	uint32_t type, out;
+	const struct ref *a = &im->in[0];
+	uint32_t type, out, all, shape;
+	bool flat;
 	int ret = im_need(im, like ? 2 : 1);
 
 	if (ret)
@@ -260,18 +256,24 @@ static int cast(struct import *im, uint32_t like)
 	type = like ? im->in[1].type : type_of(im_int(im, "to", 0));
 	if (!type)
 		return no_type(im, im_int(im, "to", 0), "to");
-	out = im->in[0].value;
-	if (type != im->in[0].type)
-		ret = tensor_bytes(im, &im->in[0], &out);
-	/* Graphs have no tensors of these, but constants become bytes. */
-	if (!ret && type != im->in[0].type &&
-	    ((!im->in[0].data && is_ragged(im, &im->in[0], type)) ||
-	     (is_ragged(im, &im->in[0], im->in[0].type) && is_input(im, im->in[0].value))))
-		return im_fail(im, -EOPNOTSUPP, "rows of %lld elements of 4 bits",
-			       (long long)im->in[0].dims[im->in[0].rank - 1]);
+	out = a->value;
+	if (type == a->type)
+		return im_give(im, 0, out);
+	ret = tensor_bytes(im, a, &out);
+	/* What has no place in half bytes is undefined; ONNX's vectors take the low bits. */
+	if (!ret && is_half(type) && type_is_real(a->type))
+		ret = im_cast(im, out, ACCEL_S32, &out);
+	/* No operation has such rows, but in a file all elements are one. */
+	flat = (is_half(type) || is_half(v_type(im, out))) && is_ragged(im, a);
+	if (!ret && flat) {
+		shape = v_shape_of(im, out, 0, INT64_MAX);
+		all = v_elements(im, out, 0);
+		out = v_reshape(im, out, 1, &all);
+		ret = im->error.code;
+	}
 	if (!ret)
 		ret = im_cast(im, out, type, &out);
-	return ret ? ret : im_give(im, 0, out);
+	return ret ? ret : v_give(im, 0, flat ? v_reshape(im, out, 1, &shape) : out);
 }
 
 const struct op onnx_math[] = {

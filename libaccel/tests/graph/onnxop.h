@@ -106,6 +106,13 @@ static inline uint64_t io_count(const struct io *io)
 	return n;
 }
 
+static inline size_t io_bytes(const struct io *io)
+{
+	const bool half = io->type == U4 || io->type == S4;
+
+	return half ? (io_count(io) + 1) / 2 : io_count(io) * type_size(io->type);
+}
+
 static inline void put_io(struct bytes *g, uint32_t id, const struct io *io)
 {
 	struct bytes v = { .n = 0 }, t = { .n = 0 }, tt = { .n = 0 }, s = { .n = 0 }, d;
@@ -143,9 +150,7 @@ static inline struct tested *begin(struct bed *bed, const struct io *in, uint32_
 			continue;
 		}
 		c = tensor(in[i].name, in[i].type, in[i].rank, in[i].dims, in[i].data,
-			   in[i].type == U4 || in[i].type == S4
-				   ? (io_count(&in[i]) + 1) / 2
-				   : io_count(&in[i]) * type_size(in[i].type));
+			   io_bytes(&in[i]));
 		put_message(&t.g, 5, &c);
 	}
 	return &t;
@@ -348,7 +353,7 @@ static inline void gives(struct tested *t, const struct io *want, uint32_t count
 
 			MUST(accel_state_set_input(s, i, in->rank, in->given ? in->given : in->dims,
 						   NULL, 0));
-			fill_input(s, i, in->data, io_count(in) * type_size(in->type));
+			fill_input(s, i, in->data, io_bytes(in));
 		}
 		MUST(accel_state_run(s));
 		for (i = 0; i < count; i++)
@@ -383,8 +388,7 @@ static inline void must_fail(struct tested *t, int code, const char *words)
 			MUST(accel_state_set_input(s, (uint32_t)(in - t->in), in->rank,
 						   in->given ? in->given : in->dims, NULL, 0));
 			if (accel_state_get_input(s, (uint32_t)(in - t->in), NULL))
-				fill_input(s, (uint32_t)(in - t->in), in->data,
-					   io_count(in) * type_size(in->type));
+				fill_input(s, (uint32_t)(in - t->in), in->data, io_bytes(in));
 		}
 		ret = accel_state_run(s);
 		accel_ctx_get_error(bed->ctx, &e);

@@ -437,7 +437,7 @@ static void test_attributes(void **arg)
 	} cases[] = {
 		{ "Flatten x > y axes=1", "node y (Flatten): attribute axes is not known" },
 		{ "Flatten x > y axi=1", "attribute axi is not known" },
-		{ "BatchNormalization x g g g g > y epsilonn=0.5", "attribute epsilonn is not known" },
+		{ "InstanceNormalization x g g > y epsilonn=1", "attribute epsilonn is not known" },
 		{ "Abs x > y axis=1", "node y (Abs): attribute axis is not known" },
 		{ "ms.BiasGelu x g > y axis=1", "node y (BiasGelu): attribute axis is not known" },
 		{ "ms.FusedMatMul x w > y transC=1", "attribute transC is not known" },

@@ -127,7 +127,8 @@ static uint32_t library_type(uint32_t type)
 		[T_UINT16] = ACCEL_HOST_U16, [T_INT16] = ACCEL_HOST_S16, [T_INT32] = ACCEL_S32,
 		[T_INT64] = ACCEL_HOST_S64, [T_BOOL] = ACCEL_HOST_BOOL, [T_FLOAT16] = ACCEL_F16,
 		[T_DOUBLE] = ACCEL_HOST_F64, [T_UINT32] = ACCEL_HOST_U32,
-		[T_UINT64] = ACCEL_HOST_U64, [T_BFLOAT16] = ACCEL_BF16
+		[T_UINT64] = ACCEL_HOST_U64, [T_BFLOAT16] = ACCEL_BF16,
+		[T_UINT4] = ACCEL_U4, [T_INT4] = ACCEL_S4
 	};
 
 	return type < ARRAY_SIZE(types) ? types[type] : 0;
@@ -145,6 +146,7 @@ static void put(uint32_t type, void *data, uint64_t n, const struct raw *raw)
 	uint64_t bits = is_real(type) ? 0 : (uint64_t)raw->i[n];
 	float f = (float)real;
 	size_t size = accel_type_bits(type) / 8;
+	uint8_t *p;
 
 	switch (type) {
 	case ACCEL_F32:
@@ -160,6 +162,13 @@ static void put(uint32_t type, void *data, uint64_t n, const struct raw *raw)
 	case ACCEL_HOST_F64:
 		memcpy(&bits, &real, sizeof(real));
 		break;
+	case ACCEL_S4:
+	case ACCEL_U4:
+		/* They come in order, so that what the upper half had does not matter. */
+		bits = (bits & 15) << n % 2 * 4;
+		p = (uint8_t *)data + n / 2;
+		*p = (uint8_t)(n % 2 ? *p | bits : bits);
+		return;
 	}
 	memcpy((char *)data + n * size, &bits, size);
 }
@@ -176,6 +185,10 @@ static double get(uint32_t type, const void *data, uint64_t n, int64_t *integer)
 	memcpy(&bits, (const char *)data + n * size, size);
 	*integer = (int64_t)bits;
 	switch (type) {
+	case ACCEL_S4:
+	case ACCEL_U4:
+		*integer = half_at(type == ACCEL_S4 ? T_INT4 : T_UINT4, data, n);
+		break;
 	case ACCEL_F32:
 		memcpy(&f, &bits, sizeof(f));
 		return (double)f;

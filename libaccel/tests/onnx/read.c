@@ -12,12 +12,13 @@
 
 static const char *const type_names[] = {
 	"undefined", "float", "uint8", "int8", "uint16", "int16", "int32", "int64", "string",
-	"bool", "float16", "double", "uint32", "uint64", "complex64", "complex128", "bfloat16"
+	"bool", "float16", "double", "uint32", "uint64", "complex64", "complex128", "bfloat16",
+	[T_UINT4] = "uint4", [T_INT4] = "int4"
 };
 
 const char *type_name(uint32_t type)
 {
-	return type < ARRAY_SIZE(type_names) ? type_names[type] : "unknown";
+	return type < ARRAY_SIZE(type_names) && type_names[type] ? type_names[type] : "unknown";
 }
 
 /* Contents of a file, NULL with errno if it cannot be read; free() it. */
@@ -54,6 +55,8 @@ static size_t type_size(uint32_t type)
 	case T_UINT8:
 	case T_INT8:
 	case T_BOOL:
+	case T_UINT4:
+	case T_INT4:
 		return 1;
 	case T_UINT16:
 	case T_INT16:
@@ -142,7 +145,7 @@ static int from_fields(const Onnx__TensorProto *t, struct raw *raw)
 	default:
 		have = t->n_int32_data;
 	}
-	if (have != raw->count)
+	if (have != (is_half(raw->type) ? (raw->count + 1) / 2 : raw->count))
 		return -EBADMSG;
 	for (n = 0; n < raw->count; n++)
 		switch (raw->type) {
@@ -164,6 +167,12 @@ static int from_fields(const Onnx__TensorProto *t, struct raw *raw)
 		case T_UINT32:
 		case T_UINT64:
 			raw->i[n] = (int64_t)t->uint64_data[n];
+			break;
+		case T_UINT4:
+		case T_INT4:
+			raw->i[n] = half_at(raw->type,
+					    (const uint8_t[]){ (uint8_t)t->int32_data[n / 2] },
+					    n % 2);
 			break;
 		default:
 			raw->i[n] = t->int32_data[n];
@@ -213,9 +222,13 @@ int raw_from_proto(const Onnx__TensorProto *t, uint32_t declared, struct raw *ra
 	if (!t->has_raw_data)
 		ret = from_fields(t, raw);
 	else
-		ret = t->raw_data.len == size * raw->count ? 0 : -EBADMSG;
+		ret = t->raw_data.len == (is_half(raw->type) ? (raw->count + 1) / 2 :
+					  size * raw->count) ? 0 : -EBADMSG;
 	for (n = 0; !ret && t->has_raw_data && n < raw->count; n++)
-		from_bytes(raw, n, t->raw_data.data + n * size);
+		if (is_half(raw->type))
+			raw->i[n] = half_at(raw->type, t->raw_data.data, n);
+		else
+			from_bytes(raw, n, t->raw_data.data + n * size);
 	if (ret)
 		raw_free(raw);
 	return ret;

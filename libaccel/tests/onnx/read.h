@@ -17,7 +17,8 @@
 enum onnx_type {
 	T_NONE = 0, T_FLOAT = 1, T_UINT8 = 2, T_INT8 = 3, T_UINT16 = 4, T_INT16 = 5,
 	T_INT32 = 6, T_INT64 = 7, T_STRING = 8, T_BOOL = 9, T_FLOAT16 = 10, T_DOUBLE = 11,
-	T_UINT32 = 12, T_UINT64 = 13, T_COMPLEX64 = 14, T_COMPLEX128 = 15, T_BFLOAT16 = 16
+	T_UINT32 = 12, T_UINT64 = 13, T_COMPLEX64 = 14, T_COMPLEX128 = 15, T_BFLOAT16 = 16,
+	T_UINT4 = 21, T_INT4 = 22
 };
 
 /**
@@ -45,6 +46,19 @@ struct tensors {
 	struct Onnx__TensorProto *v[MAX_TENSORS];
 	uint32_t count;
 };
+
+/* Half bytes, the first of a byte in its low bits, whatever the dimensions are */
+static inline bool is_half(uint32_t type)
+{
+	return type == T_UINT4 || type == T_INT4;
+}
+
+static inline int64_t half_at(uint32_t type, const uint8_t *p, uint64_t n)
+{
+	const int64_t half = p[n / 2] >> n % 2 * 4 & 15;
+
+	return type == T_INT4 && half > 7 ? half - 16 : half;
+}
 
 bool tensors_from(const uint8_t *p, size_t n, struct tensors *list);
 void tensors_free(struct tensors *list);
