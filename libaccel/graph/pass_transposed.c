@@ -135,7 +135,7 @@ static int replace(struct net *net, uint32_t index)
 
 	if (n < 1 || n > 2 || a.rank != b.rank || a.rank != out.rank || a.type != ACCEL_F32 ||
 	    b.type != ACCEL_F32 || out.type != ACCEL_F32 || d->groups > 1 ||
-	    node->arg_count != 3u + (bias != NO_VALUE) || d->flags & ACCEL_CONV_NHWC ||
+	    node->arg_count != (bias == NO_VALUE ? 3 : 4) || d->flags & ACCEL_CONV_NHWC ||
 	    is_quantised(node) || !value_const(net, from) || !value_dense(&b))
 		return 0;
 	if (bias != NO_VALUE && !(value_const(net, bias) && value_dense(&net->values[bias]) &&

@@ -804,7 +804,7 @@ static void test_transposed(void **arg)
 			x = add_unary(bed, "w", ACCEL_UNARY_SIN,
 				      add_input(bed, "w", ACCEL_F32, 4, kernel));
 		x = add_back(bed, &cases[1], add_input(bed, "x", ACCEL_F32, 4, dims), x,
-			     way ? 1 : 2, way == 1 ? 2 : 1);
+			     1 + !way, 1 + (way == 1));
 		add_output(bed, "y", x);
 		f = run_form(bed, 3, 0);
 		assert_int_equal(count_nodes(bed, f.s, "conv", NULL), 1);

@@ -265,7 +265,7 @@ struct columns {
 };
 
 V_INLINE struct columns open_columns(const struct block *k, uint32_t j, e_lanes lanes,
-				   uint32_t steps, const bool integer)
+				     uint32_t steps, const bool integer)
 {
 	const struct fast_epi_block *b = k->b;
 	const vf none = v_set(0);
@@ -314,8 +314,7 @@ V_INLINE vf first_steps(const struct block *k, const struct columns *o, uint32_t
 	if (steps & EPI_ALPHA)
 		x = v_mul(x, v_set(k->alpha));
 	if (steps & EPI_C)
-		x = v_add(x, v_mul(v_set(k->beta),
-						   row_of(&k->c, o, o->c, i)));
+		x = v_add(x, v_mul(v_set(k->beta), row_of(&k->c, o, o->c, i)));
 	if (steps & EPI_SCALE)
 		x = v_mul(x, row_of(&k->scale, o, o->factor, i));
 	if (steps & EPI_BIAS)
@@ -328,7 +327,7 @@ V_INLINE vf first_steps(const struct block *k, const struct columns *o, uint32_t
 }
 
 V_INLINE void last_steps(const struct block *k, const struct columns *o, uint32_t i, char *dst,
-		       vf x, uint32_t steps, float reciprocal, const uint32_t dtype)
+			 vf x, uint32_t steps, float reciprocal, const uint32_t dtype)
 {
 	if (steps & EPI_POST)
 		x = v_add(x, row_of(&k->residual, o, o->residual, i));
@@ -364,7 +363,7 @@ static __attribute__((noinline)) void activate(const struct fast_prog *p, vf x[4
  * @dtype: type of the result
  */
 V_INLINE void float_columns(const struct block *k, uint32_t j, e_lanes lanes, uint32_t steps,
-			  const bool integer, const bool act, const uint32_t dtype)
+			    const bool integer, const bool act, const uint32_t dtype)
 {
 	const struct columns o = open_columns(k, j, lanes, steps, integer);
 	const int64_t ld = k->b->ld * 4, dst_ms = k->dst.ms;
