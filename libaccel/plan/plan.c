@@ -277,6 +277,7 @@ int accel_plan_create_opts(struct accel_ctx *ctx, const struct accel_desc *desc,
 		(*plan)->algorithm = req.class->algorithm;
 	if (!ret && plan_keep_desc(*plan, &req)) {
 		accel_plan_unref(*plan);
+		*plan = NULL;
 		ret = bad(&e, -ENOMEM, "", "", "out of memory");
 	}
 	request_release(&req);
