@@ -54,6 +54,10 @@ static bool find_phases(const struct accel_conv_desc *d, uint32_t axis, const st
 	if (p->places < p->in + p->before - p->taps + 1)
 		p->places = p->in + p->before - p->taps + 1;
 	p->after = p->places + p->taps - 1 - p->before - p->in;
+	/* It is more work, and memory, if most taps are zeros or most results are cut off. */
+	if (p->stride / 2 > p->kernel ||
+	    p->places * p->stride > 2 * (p->out + p->kernel) + p->stride)
+		return false;
 	return d->dilation[axis] <= 1 && p->in > 0 && p->out > 0 && p->kernel > 0 &&
 	       p->before <= 65536 && p->after <= 65536;
 }

@@ -774,6 +774,12 @@ static void test_transposed(void **arg)
 		{ 3, { 3 }, { 1 }, { 1 }, { 1 }, false },
 		{ 3, { 4 }, { 3 }, { 0 }, { 2 }, true },
 	};
+	static const struct back rare[] = {
+		{ 4, { 1, 4 }, { 4, 4 }, { 0, 0 }, { 0, 0 }, true },
+		{ 4, { 2, 2 }, { 8, 2 }, { 0, 0 }, { 0, 0 }, false },
+		{ 4, { 8, 8 }, { 8, 8 }, { 20, 24 }, { 24, 24 }, true },
+		{ 3, { 4 }, { 4 }, { 8 }, { 14 }, true },
+	};
 	struct bed *bed = *arg;
 	int64_t dims[] = { 2, 5, 6, 7 }, kernel[4] = { 5, 6 };
 	uint32_t i, way, x;
@@ -788,6 +794,20 @@ static void test_transposed(void **arg)
 		end_form(&f);
 		f = run_form(bed, 3, 1u << ACCEL_PASS_LAYOUT);
 		assert_int_not_equal(count_nodes(bed, f.s, "conv", "transposed"), 0);
+		end_form(&f);
+		accel_graph_destroy(bed->graph);
+		assert_int_equal(accel_graph_create(&bed->graph), 0);
+		drop_noise();
+	}
+	/* What is mostly zeros, or mostly cut off, stays. */
+	for (i = 0; i < sizeof(rare) / sizeof(rare[0]); i++) {
+		memcpy(kernel + 2, rare[i].kernel, sizeof(rare[i].kernel));
+		x = add_input(bed, "x", ACCEL_F32, rare[i].rank, dims);
+		x = add_back(bed, &rare[i], x, add_noise(bed, rare[i].rank, kernel), 1, 1);
+		add_output(bed, "y", x);
+		f = run_form(bed, 3, 0);
+		assert_int_equal(count_nodes(bed, f.s, "conv", NULL), 1);
+		assert_int_equal(count_nodes(bed, f.s, NULL, "transposed"), 0);
 		end_form(&f);
 		accel_graph_destroy(bed->graph);
 		assert_int_equal(accel_graph_create(&bed->graph), 0);
