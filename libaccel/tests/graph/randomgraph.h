@@ -314,6 +314,35 @@ static inline uint32_t mask(struct maker *m, const struct accel_value *s)
 	return hidden(m, rank, dims, draw(m, 3) ? draw(m, 2) ? -FLT_MAX : -1e30f : -INFINITY);
 }
 
+static inline uint32_t choice(struct maker *m, uint32_t cond, uint32_t a, uint32_t b)
+{
+	struct accel_select_desc d = ACCEL_SELECT_DESC_INIT;
+
+	return add_node(m->bed, "where", &d.hdr, 3, (uint32_t[]) { cond, a, b });
+}
+
+/* Numbers instead of scores that are not seen; now and then not far enough away */
+static inline uint32_t chosen(struct maker *m, uint32_t s, const struct accel_value *v)
+{
+	static const float far[] = { -INFINITY, -FLT_MAX, -1e30f, -10000, 0 };
+	uint32_t cond = draw(m, 6) ? mask(m, v) : s;
+	uint32_t number = scalar(m, far[draw(m, draw(m, 4) ? 3 : 5)]);
+
+	cond = binary(m, ACCEL_BINARY_GT, cond, scalar(m, draw(m, 4) ? -0.5 : 50));
+	return draw(m, 2) ? choice(m, cond, s, number) : choice(m, cond, number, s);
+}
+
+/* Zeros instead of what is no number */
+static inline uint32_t guarded(struct maker *m, uint32_t s)
+{
+	uint32_t nan = unary(m, ACCEL_UNARY_IS_NAN, s), zero = scalar(m, draw(m, 10) ? 0 : 1), y;
+
+	y = draw(m, 10) ? choice(m, nan, zero, s) : choice(m, nan, s, zero);
+	if (!draw(m, 6))
+		keep(m, y);
+	return y;
+}
+
 static inline uint32_t attention(struct maker *m, uint32_t x, const struct accel_value *v)
 {
 	int64_t size = v->dims[v->rank - 1], keys = v->dims[v->rank - 2], dims[8];
@@ -345,8 +374,8 @@ static inline uint32_t attention(struct maker *m, uint32_t x, const struct accel
 	if (!draw(m, 6))
 		s = times(m, s, scalar(m, 0.6));
 	shape = shape_of(m, s);
-	if (draw(m, 2))
-		s = plus(m, s, mask(m, &shape));
+	for (i = draw(m, 5); i > 0; i--)
+		s = draw(m, 2) ? plus(m, s, mask(m, &shape)) : chosen(m, s, &shape);
 	if (!draw(m, 6))
 		s = times(m, s, scalar(m, 0.8));
 	if (!draw(m, 6))
@@ -354,6 +383,8 @@ static inline uint32_t attention(struct maker *m, uint32_t x, const struct accel
 	s = softmax(m, s, draw(m, 6) ? -1 : (int32_t)draw(m, shape.rank));
 	if (!draw(m, 6))
 		keep(m, s);
+	if (!draw(m, 3))
+		s = guarded(m, s);
 	if (!draw(m, 8))
 		return product(m, turned(m, w, rank), s);
 	return product(m, s, draw(m, 4) ? w : times(m, w, scalar(m, 2)));
@@ -367,6 +398,34 @@ static inline uint32_t heads(struct maker *m, uint32_t x, const struct accel_val
 		return x;
 	y = shaped(m, ACCEL_SHAPE_RESHAPE, x, 4, DIMS(v->dims[0], v->dims[1], 2, v->dims[2] / 2));
 	return ordered(m, y, 4, (uint32_t[]) { 0, 2, 1, 3 });
+}
+
+/* A transposed convolution, of which padding cuts off anything but all */
+static inline uint32_t back(struct maker *m, uint32_t x, const struct accel_value *v)
+{
+	struct accel_conv_desc d = ACCEL_CONV_DESC_INIT;
+	struct accel_graph_arg args[4] = { { ACCEL_ARG_D, ACCEL_VALUE_NEW }, { ACCEL_ARG_A, x } };
+	int64_t c = v->dims[1], out, dims[5], size;
+	uint32_t i, pixels = v->rank - 2;
+
+	d.flags = ACCEL_CONV_TRANSPOSED;
+	out = 1 + draw(m, 4);
+	dims[0] = c;
+	dims[1] = out;
+	for (i = 0; i < pixels; i++) {
+		dims[2 + i] = 1 + draw(m, 5);
+		d.stride[i] = draw(m, 4) + (draw(m, 10) ? 0 : 5);
+		size = (v->dims[2 + i] - 1) * (d.stride[i] ? d.stride[i] : 1) + dims[2 + i];
+		d.pad_before[i] = draw(m, 2) ? draw(m, (uint32_t)size) : draw(m, 2);
+		d.pad_before[i] = d.pad_before[i] < size ? d.pad_before[i] : 0;
+		size -= d.pad_before[i];
+		d.pad_after[i] = draw(m, 2) ? draw(m, (uint32_t)size) : 0;
+	}
+	args[2] = (struct accel_graph_arg) { ACCEL_ARG_B, numbers(m, v->rank, dims, 0, 0.5) };
+	args[3] = (struct accel_graph_arg) { ACCEL_ARG_BIAS, numbers(m, 1, &out, 0, 1) };
+	must_graph(m->bed, accel_graph_add(m->bed->graph, "back", &d.hdr, args, 3 + draw(m, 2)),
+		   "back");
+	return args[0].value;
 }
 
 static inline uint32_t conv(struct maker *m, uint32_t x, const struct accel_value *v)
@@ -576,6 +635,8 @@ static inline uint32_t grow(struct maker *m, bool bytes)
 		return heads(m, x, &v);
 	case 6:
 	case 7:
+		if (v.rank > 2 && v.rank < 5 && elements(&v) && !draw(m, 3))
+			return back(m, x, &v);
 		return v.rank > 2 && v.rank < 5 ? conv(m, x, &v) : act(m, acts[draw(m, 5)], x);
 	case 8:
 		return v.rank > 2 && v.rank < 5 ? pool(m, x, &v) : act(m, ACCEL_ACT_RELU, x);

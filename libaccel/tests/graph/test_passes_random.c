@@ -16,6 +16,7 @@
 			 1u << ACCEL_PASS_LAYOUT | 1u << ACCEL_PASS_IDIOM | \
 			 1u << ACCEL_PASS_ATTENTION | \
 			 1u << ACCEL_PASS_BATCHNORM | 1u << ACCEL_PASS_COPY | \
+			 1u << ACCEL_PASS_TRANSPOSED | \
 			 1u << ACCEL_PASS_JOIN | 1u << ACCEL_PASS_CONCAT)
 
 /* --- running ------------------------------------------------------------------------------ */
