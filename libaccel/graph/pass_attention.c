@@ -4,7 +4,7 @@
  * are never in memory. Scales of the queries, of the keys and of the scores come
  * together, so do masks that are added and numbers that hide scores, and keys that were
  * repeated for groups of heads, or copied for a matrix with fewer dimensions, are read
- * where they were.
+ * where they were. Batch and heads may be one dimension in the products.
  *
  * Newer exporters put zeros where a softmax is NaN, as in ONNX it is if all scores of a
  * row are -infinity. That goes: the softmax of such a row is zeros here. Rows with a NaN
@@ -28,11 +28,13 @@
  * @value: what is added; or a condition
  * @number: NO_VALUE: a sum; else what is taken where the condition is not @seen
  * @seen: of a condition: where scores are taken
+ * @flat: batch and heads are one dimension there
  */
 struct layer {
 	uint32_t value;
 	uint32_t number;
 	bool seen;
+	bool flat;
 };
 
 /**
@@ -42,6 +44,7 @@ struct layer {
  * @v: [batch, heads, keys, size]
  * @layer: masks, the one next to the product first
  * @layers: number of @layer
+ * @lead: batch and heads, where they are two dimensions; 0: nowhere
  * @scale: of the scores
  */
 struct scores {
@@ -50,6 +53,7 @@ struct scores {
 	uint32_t v;
 	struct layer layer[MAX_LAYERS];
 	uint32_t layers;
+	int64_t lead[2];
 	double scale;
 };
 
@@ -57,12 +61,14 @@ struct scores {
  * struct made - masks that were made of several
  * @layer: of what
  * @layers: number of @layer
+ * @lead: as of &struct scores
  * @mask: value
  */
 struct made {
 	struct {
 		struct layer layer[MAX_LAYERS];
 		uint32_t layers;
+		int64_t lead[2];
 		uint32_t mask;
 	} of[MAX_MADE];
 	uint32_t count;
@@ -77,10 +83,31 @@ static bool is_plain(const struct node *n)
 	       n->arg_count == 3;
 }
 
+/* Are these the same matrices, with batch and heads as one dimension or as two? */
+static bool same_matrices(const struct net *net, const struct value *a, const struct value *b)
+{
+	if (same_place(a, b))
+		return true;
+	return a->store == b->store && a->type == b->type && (a->rank == 3 || a->rank == 4) &&
+	       (b->rank == 3 || b->rank == 4) && value_whole(net, a) && value_whole(net, b) &&
+	       a->dims[a->rank - 1] == b->dims[b->rank - 1] &&
+	       a->dims[a->rank - 2] == b->dims[b->rank - 2];
+}
+
+/* As value_maker(), of the same matrices */
+static const struct node *matrices_maker(const struct net *net, uint32_t value, uint32_t op)
+{
+	uint32_t from = value_node(net, value);
+	const struct node *n = from == NO_VALUE ? NULL : &net->nodes[from];
+	uint32_t d = n && !n->dead && n->desc->hdr.op == op ? node_result(n) : NO_VALUE;
+
+	return d != NO_VALUE && same_matrices(net, &net->values[d], &net->values[value]) ? n : NULL;
+}
+
 /* The product that a value is, if nobody else reads it; NULL: it is none. */
 static const struct node *product(const struct net *net, uint32_t value)
 {
-	const struct node *n = value_maker(net, value, ACCEL_OP_GEMM);
+	const struct node *n = matrices_maker(net, value, ACCEL_OP_GEMM);
 
 	return n && value_uses(net, value, NULL) == 1 && is_plain(n) && !is_quantised(n) ? n : NULL;
 }
@@ -88,22 +115,24 @@ static const struct node *product(const struct net *net, uint32_t value)
 /* A value without the constant that it is multiplied or divided by */
 static uint32_t unscaled(const struct net *net, uint32_t value, double *scale)
 {
-	const struct node *n = value_maker(net, value, ACCEL_OP_BINARY);
+	const struct node *n = matrices_maker(net, value, ACCEL_OP_BINARY);
+	const struct value *d;
 	uint32_t a, b, func;
 	double number;
 
 	if (!n || n->desc->any.binary.epilogue.act || is_quantised(n))
 		return value;
+	d = &net->values[node_result(n)];
 	func = n->desc->any.binary.func;
 	a = node_value(n, ACCEL_ARG_A);
 	b = node_value(n, ACCEL_ARG_B);
 	if (func == ACCEL_BINARY_MUL && value_scalar(net, a, &number) &&
-	    same_dims(&net->values[b], &net->values[value])) {
+	    same_dims(&net->values[b], d)) {
 		*scale *= number;
 		return b;
 	}
 	if ((func != ACCEL_BINARY_MUL && func != ACCEL_BINARY_DIV) ||
-	    !value_scalar(net, b, &number) || !same_dims(&net->values[a], &net->values[value]))
+	    !value_scalar(net, b, &number) || !same_dims(&net->values[a], d))
 		return value;
 	*scale = func == ACCEL_BINARY_MUL ? *scale * number : *scale / number;
 	return a;
@@ -133,6 +162,7 @@ static bool find_below(const struct net *net, uint32_t value, uint32_t from, str
 	const struct value *d = &net->values[value];
 
 	s->layers++;
+	layer.flat = d->rank == 3;
 	if (!same_dims(&net->values[from], d) || net->values[from].type != d->type ||
 	    !is_mask(net, layer.value, d) || !find_scores(net, from, s)) {
 		s->layers--;
@@ -148,13 +178,18 @@ static bool find_below(const struct net *net, uint32_t value, uint32_t from, str
  */
 static bool find_scores(const struct net *net, uint32_t value, struct scores *s)
 {
-	struct layer layer = { NO_VALUE, NO_VALUE, false };
+	struct layer layer = { .value = NO_VALUE, .number = NO_VALUE };
 	double scale = 1, number;
 	const struct node *n;
 	uint32_t a, b;
 
 	if (value_uses(net, value, NULL) != 1)
 		return false;
+	if (net->values[value].rank == 4) {
+		if (s->lead[0] && memcmp(s->lead, net->values[value].dims, sizeof(s->lead)))
+			return false;
+		memcpy(s->lead, net->values[value].dims, sizeof(s->lead));
+	}
 	n = product(net, unscaled(net, value, &scale));
 	if (n) {
 		if (n->desc->any.gemm.flags & ACCEL_GEMM_ALPHA)
@@ -167,9 +202,10 @@ static bool find_scores(const struct net *net, uint32_t value, struct scores *s)
 	}
 	if (s->layers == MAX_LAYERS)
 		return false;
-	n = value_maker(net, value, ACCEL_OP_BINARY);
+	n = matrices_maker(net, value, ACCEL_OP_BINARY);
 	if (n && n->desc->any.binary.func == ACCEL_BINARY_ADD &&
 	    !n->desc->any.binary.epilogue.act) {
+		value = node_result(n);
 		a = node_value(n, ACCEL_ARG_A);
 		b = node_value(n, ACCEL_ARG_B);
 		layer.value = a;
@@ -178,9 +214,10 @@ static bool find_scores(const struct net *net, uint32_t value, struct scores *s)
 		layer.value = b;
 		return is_real(net->values[b].type) && find_below(net, value, a, layer, s);
 	}
-	n = value_maker(net, value, ACCEL_OP_SELECT);
+	n = matrices_maker(net, value, ACCEL_OP_SELECT);
 	if (!n)
 		return false;
+	value = node_result(n);
 	a = node_value(n, ACCEL_ARG_B);
 	layer.value = node_value(n, ACCEL_ARG_A);
 	layer.number = node_value(n, ACCEL_ARG_C);
@@ -246,32 +283,49 @@ static bool same_layers(const struct net *net, const struct layer *a, const stru
 		if (b[i].number != NO_VALUE && !value_scalar(net, b[i].number, &y))
 			return false;
 		if (!same_place(&net->values[a[i].value], &net->values[b[i].value]) ||
-		    a[i].seen != b[i].seen || x != y)
+		    a[i].seen != b[i].seen || a[i].flat != b[i].flat || x != y)
 			return false;
 	}
 	return true;
+}
+
+/* A mask with batch and heads as two dimensions, as others may have them */
+static uint32_t unflattened(struct net *net, const struct layer *l, const int64_t *lead)
+{
+	const struct value v = net->values[l->value];
+	const int64_t dims[] = { lead[0], lead[1], v.dims[1], v.dims[2] };
+	uint32_t view;
+
+	if (!l->flat || !lead[0] || v.rank != 3 || v.dims[0] == 1)
+		return l->value;
+	view = net_view(net, l->value);
+	return view != NO_VALUE && reshape_view(&net->values[view], 4, dims) ? view : NO_VALUE;
 }
 
 /* What all layers together add to scores; NO_VALUE: that is not known, or no memory. */
 static uint32_t one_mask(struct net *net, const struct node *of, const struct scores *s,
 			 struct made *made)
 {
-	uint32_t i, mask = NO_VALUE, in[3];
+	uint32_t i, mask = NO_VALUE, value, in[3];
 	float *zero;
 
 	for (i = 0; i < made->count; i++)
 		if (made->of[i].layers == s->layers &&
+		    !memcmp(made->of[i].lead, s->lead, sizeof(s->lead)) &&
 		    same_layers(net, made->of[i].layer, s->layer, s->layers))
 			return made->of[i].mask;
 	for (i = 0; i < s->layers; i++) {
 		const struct layer *l = &s->layer[i];
 
+		value = unflattened(net, l, s->lead);
+		if (value == NO_VALUE)
+			return NO_VALUE;
 		if (l->number == NO_VALUE && mask == NO_VALUE) {
-			mask = l->value;
+			mask = value;
 		} else if (l->number == NO_VALUE) {
-			if (net->values[l->value].type != net->values[mask].type)
+			if (net->values[value].type != net->values[mask].type)
 				return NO_VALUE;
-			in[0] = l->value;
+			in[0] = value;
 			in[1] = mask;
 			mask = mask_node(net, of, ACCEL_OP_BINARY, 2, in);
 		} else {
@@ -283,7 +337,7 @@ static uint32_t one_mask(struct net *net, const struct node *of, const struct sc
 			if (mask == NO_VALUE ||
 			    net->values[mask].type != net->values[l->number].type)
 				return NO_VALUE;
-			in[0] = l->value;
+			in[0] = value;
 			in[1] = l->seen ? mask : l->number;
 			in[2] = l->seen ? l->number : mask;
 			mask = mask_node(net, of, ACCEL_OP_SELECT, 3, in);
@@ -293,6 +347,7 @@ static uint32_t one_mask(struct net *net, const struct node *of, const struct sc
 	}
 	if (made->count < MAX_MADE && s->layers) {
 		memcpy(made->of[made->count].layer, s->layer, sizeof(s->layer));
+		memcpy(made->of[made->count].lead, s->lead, sizeof(s->lead));
 		made->of[made->count].layers = s->layers;
 		made->of[made->count++].mask = mask;
 	}
@@ -342,13 +397,19 @@ static void uncopy(const struct net *net, struct value *v)
 }
 
 /* [batch, heads, rows, size], as it is or with the last two the other way, without a copy */
-static bool heads_first(const struct net *net, uint32_t value, bool turned, struct value *v)
+static bool heads_first(const struct net *net, uint32_t value, const int64_t *lead, bool turned,
+			struct value *v)
 {
 	static const uint32_t turn[2][MAX_RANK] = { { 0, 1, 2, 3 }, { 0, 1, 3, 2 } };
+	int64_t dims[4] = { lead[0], lead[1] };
 	uint32_t i;
 
 	*v = net->values[value];
 	if (v->rank < 3 || v->rank > 4)
+		return false;
+	dims[2] = v->dims[1];
+	dims[3] = v->dims[2];
+	if (v->rank == 3 && lead[0] && !reshape_view(v, 4, dims))
 		return false;
 	if (v->rank == 3) {
 		for (i = 3; i > 0; i--) {
@@ -387,8 +448,10 @@ static bool build(struct net *net, uint32_t index, const struct scores *s, struc
 
 	if (!d)
 		return false;
-	if (!heads_first(net, s->q, false, &q) || !heads_first(net, s->k, true, &k) ||
-	    !heads_first(net, s->v, false, &v) || !heads_first(net, result, false, &out))
+	if (!heads_first(net, s->q, s->lead, false, &q) ||
+	    !heads_first(net, s->k, s->lead, true, &k) ||
+	    !heads_first(net, s->v, s->lead, false, &v) ||
+	    !heads_first(net, result, s->lead, false, &out))
 		goto keep;
 	uncopy(net, &q);
 	uncopy(net, &k);
@@ -478,7 +541,7 @@ int pass_attention(struct net *net)
 			continue;
 		a = node_value(node, ACCEL_ARG_A);
 		d = node_result(node);
-		s.layers = 0;
+		s = (struct scores) { .layers = 0 };
 		if (!is_real(net->values[d].type) || net->values[d].type != net->values[a].type ||
 		    (node->desc->any.softmax.axis != -1 &&
 		     node->desc->any.softmax.axis != (int32_t)net->values[a].rank - 1) ||
@@ -487,7 +550,8 @@ int pass_attention(struct net *net)
 		last = &net->nodes[at];
 		if (last->desc->hdr.op != ACCEL_OP_GEMM || !is_plain(last) ||
 		    is_quantised(last) || last->desc->any.gemm.flags ||
-		    !same_place(&net->values[node_value(last, ACCEL_ARG_A)], &net->values[d]) ||
+		    !same_matrices(net, &net->values[node_value(last, ACCEL_ARG_A)],
+				   &net->values[d]) ||
 		    !find_scores(net, a, &s))
 			continue;
 		s.v = node_value(last, ACCEL_ARG_B);

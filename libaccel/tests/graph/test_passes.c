@@ -619,6 +619,64 @@ static void test_hidden_scores(void **arg)
 	}
 }
 
+/* [2, 6, rows, 16] as matrices [12, rows, 16], copied to be so */
+static uint32_t flat(struct bed *bed, uint32_t x, int64_t rows)
+{
+	return add_shape(bed, ACCEL_SHAPE_RESHAPE, heads(bed, x, rows, 6, false),
+			 LIST(12, rows, 16));
+}
+
+/* Products of matrices without heads, with masks there, and for batch and heads apart */
+static void test_flat_heads(void **arg)
+{
+	struct accel_softmax_desc softmax = ACCEL_SOFTMAX_DESC_INIT;
+	struct bed *bed = *arg;
+	uint32_t way, q, k, v, s;
+	struct form f;
+
+	softmax.axis = -1;
+	for (way = 0; way < 6; way++) {
+		number_count = 0;
+		q = flat(bed, add_input(bed, "q", ACCEL_F32, 3, DIMS(2, 7, 96)), 7);
+		k = flat(bed, add_input(bed, "k", ACCEL_F32, 3, DIMS(2, 9, 96)), 9);
+		v = flat(bed, add_input(bed, "v", ACCEL_F32, 3, DIMS(2, 9, 96)), 9);
+		k = add_order(bed, k, 3, (uint32_t[]) { 0, 2, 1 });
+		s = MUL(add_gemm(bed, "scores", q, k), N(0.25));
+		if (way == 1)
+			s = ADD(s, NOISE(12, 1, 9));
+		if (way == 2)
+			s = ADD(NOISE(1, 7, 9), s);
+		if (way) {
+			s = add_shape(bed, ACCEL_SHAPE_RESHAPE, s, LIST(2, 6, 7, 9));
+			s = ADD(s, NOISE(2, 1, 1, 9));
+		}
+		/* Rows of several heads as one matrix, and other heads, are something else. */
+		if (way == 4)
+			s = add_shape(bed, ACCEL_SHAPE_RESHAPE, s, LIST(2, 42, 9));
+		else if (way == 5)
+			s = ADD(add_shape(bed, ACCEL_SHAPE_RESHAPE, s, LIST(3, 4, 7, 9)),
+				NOISE(3, 1, 1, 9));
+		else if (way == 3)
+			s = add_shape(bed, ACCEL_SHAPE_RESHAPE, s, LIST(12, 7, 9));
+		s = add_node(bed, "softmax", &softmax.hdr, 1, &s);
+		if (way != 3)
+			s = add_shape(bed, ACCEL_SHAPE_RESHAPE, s, LIST(12, 7, 9));
+		s = add_gemm(bed, "values", s, v);
+		s = add_shape(bed, ACCEL_SHAPE_RESHAPE, s, LIST(2, 6, 7, 16));
+		s = add_order(bed, s, 4, (uint32_t[]) { 0, 2, 1, 3 });
+		add_output(bed, "y", add_shape(bed, ACCEL_SHAPE_RESHAPE, s, LIST(14, 96)));
+		f = way > 3 ? run_form(bed, 3, 0) :
+			      with_and_without(bed, ACCEL_PASS_ATTENTION, 0.00001);
+		assert_int_equal(count_nodes(bed, f.s, "attention", NULL), way < 4);
+		assert_int_equal(count_nodes(bed, f.s, "softmax", NULL), way > 3);
+		assert_int_equal(count_nodes(bed, f.s, "gemm", NULL), way > 3 ? 2 : 0);
+		end_form(&f);
+		accel_graph_destroy(bed->graph);
+		assert_int_equal(accel_graph_create(&bed->graph), 0);
+		drop_noise();
+	}
+}
+
 static void test_attention(void **arg)
 {
 	struct accel_softmax_desc softmax = ACCEL_SOFTMAX_DESC_INIT;
@@ -1243,6 +1301,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_attention, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_guarded_attention, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_hidden_scores, bed_setup, bed_teardown),
+		cmocka_unit_test_setup_teardown(test_flat_heads, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_batchnorm, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_transposed, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_join, bed_setup, bed_teardown),

@@ -46,7 +46,7 @@ right() {
 @test "LSTM" { right lstm 0 0; }
 @test "GRU" { right gru 0 0; }
 @test "what networks for pictures have beside convolutions" { right pictures 0 0; }
-# Not found: scores of matrices without heads, positions in the scores, a factor for each head
-@test "BLOOM" { right bloom 0 2; }
-@test "DeBERTa" { right deberta 0 2; }
+@test "BLOOM: batch and heads are one dimension" { right bloom 2 0; }
+@test "DeBERTa: positions in the scores" { right deberta 2 0; }
+# Not found: a factor for each head
 @test "Swin 2" { right swinv2 0 2; }
