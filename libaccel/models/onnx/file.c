@@ -65,7 +65,8 @@ static const char *kind_of(struct slice file)
 		    !memcmp(file.p + kinds[i].at, kinds[i].begin, kinds[i].n))
 			return kinds[i].kind;
 	for (i = 0; i < file.n && i < 64; i++)
-		if ((file.p[i] < ' ' && !memchr("\t\n\r", file.p[i], 3)) || file.p[i] == 127)
+		if ((file.p[i] < ' ' && file.p[i] != '\t' && file.p[i] != '\n' &&
+		     file.p[i] != '\r') || file.p[i] == 127)
 			return NULL;
 	return "text";
 }

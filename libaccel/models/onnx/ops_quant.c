@@ -271,10 +271,10 @@ static int take_axis(struct import *im, struct scaled *s, uint32_t *type)
 {
 	const int64_t onnx = im_int(im, "output_dtype", 0);
 
+	take_scaled(im, 1, s);
 	*type = type_of(onnx);
 	if (onnx && !*type)
 		return no_type(im, onnx, "output_dtype");
-	take_scaled(im, 1, s);
 	s->axis = im_int(im, "axis", 1);
 	s->block = im_int(im, "block_size", 0);
 	if (s->block < 0 || s->block > 1 << 20)
