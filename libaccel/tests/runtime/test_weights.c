@@ -762,17 +762,26 @@ static uint32_t kept_files(char name[320])
 	return n;
 }
 
-/* As if it was days ago that they were used: that is noted once a day. */
-static void age_kept(void)
+/*
+ * As if it was years ago that new ones were used, and @order seconds later: use is noted once a
+ * day, and the clock of files may stand still for milliseconds.
+ */
+static void age_kept(time_t order)
 {
-	const struct timespec times[2] = { { 1000000000, 0 }, { 1000000000, 0 } };
+	const time_t then = 1000000000;
+	const struct timespec times[2] = { { then + order, 0 }, { then + order, 0 } };
 	DIR *dir = opendir(path);
 	struct dirent *d;
+	struct stat st;
 
 	assert_non_null(dir);
-	while ((d = readdir(dir)))
-		if (d->d_name[0] != '.')
+	while ((d = readdir(dir))) {
+		if (d->d_name[0] == '.')
+			continue;
+		assert_int_equal(fstatat(dirfd(dir), d->d_name, &st, 0), 0);
+		if (st.st_atim.tv_sec > then + 1000)
 			assert_int_equal(utimensat(dirfd(dir), d->d_name, times, 0), 0);
+	}
 	closedir(dir);
 }
 
@@ -845,10 +854,11 @@ static void test_kept_bounded(void **state)
 	char name[320];
 	uint32_t i;
 
-	for (i = 0; i < 3; i++)
+	for (i = 0; i < 3; i++) {
 		assert_start(rt, two, i, 1, 0, 0);
+		age_kept(i);
+	}
 	assert_int_equal(kept_files(name), 2);
-	age_kept();
 	assert_start(rt, two, 1, 0, 1, 0);
 	assert_start(rt, two, 3, 1, 0, 0);
 	assert_int_equal(kept_files(name), 2);
