@@ -301,13 +301,42 @@ static struct tok_bytes config_template(struct json_object *root)
 	return (struct tok_bytes){ NULL, 0 };
 }
 
-/* What lies beside the tokenizer is used where it is there, and makes sense. */
-static int read_beside(struct accel_tokenizer *t, const char *folder, struct json_object *root)
+/* A file that may be missing, but not be one that cannot be read */
+static int read_beside(const char *folder, const char *name, uint8_t **data, size_t *bytes,
+		       struct accel_error *e)
 {
-	struct tok_bytes text = config_template(root);
 	char path[4200];
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	return access(path, F_OK) && errno == ENOENT ? 0 : read_file(path, data, bytes, e);
+}
+
+static int read_config(const char *folder, struct json_object **config, struct accel_error *e)
+{
+	struct accel_error inner = ACCEL_ERROR_INIT;
 	uint8_t *data = NULL;
 	size_t bytes = 0;
+	int ret = read_beside(folder, "tokenizer_config.json", &data, &bytes, e);
+
+	if (ret || !data)
+		return ret;
+	ret = parse_json(data, bytes, config, &inner);
+	free(data);
+	if (ret)
+		return tok_fail(e, ret, "tokenizer_config.json: %.200s", inner.text);
+	if (!json_object_is_type(*config, json_type_object))
+		return tok_fail(e, -EBADMSG, "tokenizer_config.json is not an object");
+	return 0;
+}
+
+/* Special tokens and the template of conversations */
+static int take_config(struct accel_tokenizer *t, const char *folder, struct json_object *root,
+		       struct accel_error *e)
+{
+	struct tok_bytes text = config_template(root);
+	uint8_t *data = NULL;
+	size_t bytes = 0;
+	int ret;
 
 	t->bos = config_token(t, root, "bos_token");
 	t->eos = config_token(t, root, "eos_token");
@@ -315,12 +344,11 @@ static int read_beside(struct accel_tokenizer *t, const char *folder, struct jso
 	if (text.p) {
 		text = bytes_dup(text);
 		t->chat_template = (char *)(uintptr_t)text.p;
-		return text.p ? 0 : -ENOMEM;
+		return text.p ? 0 : tok_fail(e, -ENOMEM, "out of memory");
 	}
-	if (snprintf(path, sizeof(path), "%s/chat_template.jinja", folder) < (int)sizeof(path) &&
-	    !read_file(path, &data, &bytes, NULL))
-		t->chat_template = (char *)data;
-	return 0;
+	ret = read_beside(folder, "chat_template.jinja", &data, &bytes, e);
+	t->chat_template = (char *)data;
+	return ret;
 }
 
 static int parse(struct accel_tokenizer *t, const uint8_t *text, size_t bytes,
@@ -418,19 +446,10 @@ int accel_tokenizer_open(const char *path, struct accel_error *error, struct acc
 	if (!t)
 		return tok_fail(error, -ENOMEM, "out of memory");
 	ret = read_file(file, &data, &bytes, error);
+	if (!ret)
+		ret = read_config(folder, &config, error);
 	if (ret)
 		goto out;
-	{
-		uint8_t *text = NULL;
-		size_t size = 0;
-		char beside[4200];
-
-		snprintf(beside, sizeof(beside), "%s/tokenizer_config.json", folder);
-		if (!read_file(beside, &text, &size, NULL)) {
-			parse_json(text, size, &config, NULL);
-			free(text);
-		}
-	}
 	n = strlen(file);
 	if (n > 4 && !strcmp(file + n - 4, ".txt"))
 		ret = vocab_txt_read(t, (struct tok_bytes){ data, bytes },
@@ -439,8 +458,8 @@ int accel_tokenizer_open(const char *path, struct accel_error *error, struct acc
 		ret = parse(t, data, bytes, error);
 	if (!ret)
 		ret = tokenizer_finish(t, error);
-	if (!ret && read_beside(t, folder, config))
-		ret = tok_fail(error, -ENOMEM, "out of memory");
+	if (!ret)
+		ret = take_config(t, folder, config, error);
 out:
 	free(data);
 	json_object_put(config);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Tokenizers against what the tokenizers library makes of the same strings (answers.js), and what
- * it has
- * not: offsets in bytes, tokens one after the other, arrays of GGUF files, hostile texts.
+ * it has not: offsets in bytes, tokens one after the other, arrays of GGUF files, hostile texts.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -633,6 +632,45 @@ static int peer(const char *path)
 	return !n || wrong;
 }
 
+/* A file beside the tokenizer is there and right, or it is not there. */
+static void test_beside(void **state)
+{
+#define CONFIG	"tokenizer_config.json"
+	static const char *const cases[][2] = {
+		{ "echo '{\"chat_template\": \"x\"' >" CONFIG, CONFIG ": not JSON" },
+		{ "echo '{} {}' >" CONFIG, CONFIG ": more than" },
+		{ "echo '[]' >" CONFIG, CONFIG " is not an object" },
+		{ "mkdir " CONFIG, CONFIG ": not a file" },
+		{ "mkdir chat_template.jinja", "chat_template.jinja: not a file" },
+		{ "echo '{\"chat_template\": \"x\"}' >" CONFIG, NULL },
+	};
+	char folder[] = "/tmp/accel-tokenizer.XXXXXX", command[300];
+	struct accel_tokenizer *t = NULL;
+	size_t i;
+	int ret;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct accel_error e = ACCEL_ERROR_INIT;
+
+		snprintf(command, sizeof(command), "cp %s %s && cd %s && rm -rf *.j* && %s",
+			 NAME("vocab.txt"), folder, folder, cases[i][0]);
+		assert_int_equal(system(command), 0);
+		ret = accel_tokenizer_open(folder, &e, &t);
+		if (!cases[i][1]) {
+			assert_int_equal(ret, 0);
+			break;
+		}
+		assert_int_equal(ret, -EBADMSG);
+		assert_non_null(strstr(e.text, cases[i][1]));
+	}
+	assert_string_equal(accel_tokenizer_chat_template(t), "x");
+	accel_tokenizer_close(t);
+	snprintf(command, sizeof(command), "rm -r %s", folder);
+	assert_int_equal(system(command), 0);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -641,7 +679,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_newer),
 		cmocka_unit_test(test_pair), cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_threads), cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_null),
+		cmocka_unit_test(test_null), cmocka_unit_test(test_beside),
 	};
 
 	if (argc == 3 && !strcmp(argv[1], "--peer"))

@@ -318,6 +318,9 @@ lora() {
 	has "$stderr" "part: neither tokenizer.json nor vocab.txt"
 	ctl 1 generate -m "$part" -d sw --input-ids 1
 	has "$stderr" "weight: the file ends before its data"
+	echo '{' >"$part/generation_config.json"
+	ctl 1 generate -m "$part" -d sw --input-ids 1
+	has "$stderr" "generation_config.json: not a JSON object"
 	ctl 0 model convert "$austen" "$part/whole.gguf"
 	head -c 1000000 "$part/whole.gguf" >"$part/cut.gguf"
 	ctl 1 generate -m "$part/cut.gguf" -d sw --input-ids 1

@@ -46,17 +46,23 @@ void speaker_add_end(struct speaker *s, int64_t token)
 		s->ends[s->end_count++] = (uint32_t)token;
 }
 
-/* eos_token_id of a file of the model's folder: a number or several */
-static void read_ends(struct speaker *s, const char *file)
+/* eos_token_id of a file of the model's folder, if it is there: a number or several */
+static int read_ends(struct speaker *s, const char *file)
 {
 	struct json_object *doc, *ids = NULL, *start;
+	bool there;
 	char *path;
 	size_t i;
 
 	if (asprintf(&path, "%s/%s", s->opts->model, file) < 0)
-		return;
-	doc = json_object_from_file(path);
+		return ctl_fail(s->ctl, CTL_FAILED, -ENOMEM, NULL, "out of memory");
+	there = !access(path, F_OK);
+	doc = there ? json_object_from_file(path) : NULL;
 	free(path);
+	if (there && !json_object_is_type(doc, json_type_object)) {
+		json_object_put(doc);
+		return ctl_fail(s->ctl, ctl_status(-EBADMSG), -EBADMSG, file, "not a JSON object");
+	}
 	if (doc)
 		json_object_object_get_ex(doc, "eos_token_id", &ids);
 	if (doc && json_object_object_get_ex(doc, "decoder_start_token_id", &start))
@@ -68,6 +74,7 @@ static void read_ends(struct speaker *s, const char *file)
 		speaker_add_end(s,
 				json_object_get_int64(json_object_array_get_idx(ids, i)));
 	json_object_put(doc);
+	return CTL_OK;
 }
 
 int speaker_tokenizer(struct speaker *s)
@@ -309,9 +316,11 @@ int speaker_open(struct speaker *s, struct ctl *ctl, const struct text_opts *opt
 	ret = speaker_tokenizer(s);
 	if (ret)
 		return ret;
-	read_ends(s, "config.json");
-	read_ends(s, "generation_config.json");
-	ret = speaker_start(s);
+	ret = read_ends(s, "config.json");
+	if (!ret)
+		ret = read_ends(s, "generation_config.json");
+	if (!ret)
+		ret = speaker_start(s);
 	if (!ret)
 		ret = open_generator(s);
 	return ret ? ret : take_choices(s);
